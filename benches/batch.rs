@@ -14,7 +14,7 @@ mod sets;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use fpstore::{BatchPlan, Design, Execution, Packer, Store};
+use fpstore::{BatchPlan, Design, Execution, Layout, Packer, Store};
 use sets::Random;
 
 const SEED: u64 = 20_070_508;
@@ -55,8 +55,7 @@ fn main() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let path = temporary.path().join("store");
     let packer = Packer::new()
-        .design(design.clone())
-        .block_bytes(block_bytes)
+        .layout(Layout::new().design(design.clone()).block_bytes(block_bytes))
         .execution(Execution::new().memory(2 << 30));
     packer.pack(&path, (0..count).map(fingerprint)).expect("the set is packed");
     let store = Store::open(&path).expect("the store opens");

@@ -34,7 +34,7 @@ mod linux {
     use std::path::{Path, PathBuf};
     use std::time::{Duration, Instant};
 
-    use fpstore::{AccessPath, Design, Match, OpenOptions, Packer};
+    use fpstore::{AccessPath, Design, Layout, Match, OpenOptions, Packer};
     use rustix::fs::{Advice, fadvise};
     use rustix::mm::{Advice as MapAdvice, madvise};
 
@@ -107,8 +107,11 @@ mod linux {
                 How::Filtered => format!("{design}, filters"),
             };
             let path = directory.path().join(&name);
-            let packer = Packer::new().design(design.parse::<Design>()?).block_bytes(1024);
-            let packed = packer.short_tables(how == How::ShortTables).pack(&path, &set)?;
+            let packer = Packer::new()
+                .layout(Layout::new().design(design.parse::<Design>()?).block_bytes(1024));
+            let packed = packer
+                .with_layout(|it| it.short_tables(how == How::ShortTables))
+                .pack(&path, &set)?;
             let Measured { opens, searches, reads, heap_bytes } = measure(&path, how, &queries)?;
             let (read, p99_read) = (percentile(&reads, 50), percentile(&reads, 99));
             let (p50, p99) = (percentile(&searches, 50), percentile(&searches, 99));

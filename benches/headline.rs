@@ -26,7 +26,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fpstore::{BatchPlan, Design, Execution, Packer, Store};
+use fpstore::{BatchPlan, Design, Execution, Layout, Packer, Store};
 use rayon::prelude::*;
 use sets::Random;
 
@@ -137,9 +137,12 @@ fn pack_part(path: &Path, number: u64, part: u64) {
         .spawn()
         .expect("the generator starts");
     let packer = Packer::new()
-        .design(Design::named("single").expect("a design"))
-        .block_bytes(1024)
-        .radius(RADIUS)
+        .layout(
+            Layout::new()
+                .design(Design::named("single").expect("a design"))
+                .block_bytes(1024)
+                .k(RADIUS),
+        )
         .append(number > 0)
         .execution(Execution::new().memory(MEMORY));
     let mut session = packer.start(path).expect("the pack starts");

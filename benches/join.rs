@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use fpstore::{Design, Execution, JoinEvent, Packer, Store};
+use fpstore::{Design, Execution, JoinEvent, Layout, Packer, Store};
 use sets::Random;
 
 const RADIUS: u32 = 3;
@@ -72,8 +72,7 @@ fn main() {
             .collect();
         let design = Design::named("single").expect("a design");
         let packer = Packer::new()
-            .design(design)
-            .block_bytes(1024)
+            .layout(Layout::new().design(design).block_bytes(1024))
             .execution(Execution::new().memory(2 << 30));
         packer.pack(&path, &set).expect("the set is packed");
         drop(set);

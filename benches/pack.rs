@@ -13,7 +13,7 @@ mod sets;
 
 use std::time::{Duration, Instant};
 
-use fpstore::{Design, Execution, PackSummary, Packer, Store};
+use fpstore::{Design, Execution, Layout, PackSummary, Packer, Store};
 use rdst::RadixSort;
 use sets::Random;
 
@@ -27,8 +27,7 @@ fn pack(set: &[u64], design: &Design, threads: usize) -> (PackSummary, Duration)
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let path = temporary.path().join("store");
     let packer = Packer::new()
-        .design(design.clone())
-        .block_bytes(1024)
+        .layout(Layout::new().design(design.clone()).block_bytes(1024))
         .execution(Execution::new().threads(threads));
     let start = Instant::now();
     let summary = packer.pack(&path, set).expect("the set is packed");

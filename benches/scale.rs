@@ -13,7 +13,7 @@ mod sets;
 
 use std::time::Instant;
 
-use fpstore::{Design, Match, Packer, Store, information_bound_bits};
+use fpstore::{Design, Layout, Match, Packer, Store, information_bound_bits};
 use rayon::prelude::*;
 use sets::Random;
 
@@ -86,7 +86,8 @@ fn main() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let path = temporary.path().join("store");
     let start = Instant::now();
-    let packer = Packer::new().design(design.clone()).block_bytes(block_bytes).radius(RADIUS);
+    let packer = Packer::new()
+        .layout(Layout::new().design(design.clone()).block_bytes(block_bytes).k(RADIUS));
     let summary = packer.pack(&path, (0..count).map(fingerprint)).expect("the set is packed");
     println!(
         "{count} uniform fingerprints, design {design}, blocks of {block_bytes} bytes, k = {RADIUS}"

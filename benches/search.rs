@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use fpstore::{Design, Match, Packer, Store};
+use fpstore::{Design, Layout, Match, Packer, Store};
 
 #[path = "../tests/it/sets.rs"]
 #[allow(dead_code)]
@@ -53,7 +53,10 @@ fn search(criterion: &mut Criterion) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store");
         let design: Design = name.parse().unwrap();
-        Packer::new().design(design).block_bytes(block_bytes).pack(&path, &set).unwrap();
+        Packer::new()
+            .layout(Layout::new().design(design).block_bytes(block_bytes))
+            .pack(&path, &set)
+            .unwrap();
         let store = Store::open(&path).unwrap();
         store.verify().unwrap();
         let mut searcher = store.searcher();

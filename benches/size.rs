@@ -10,16 +10,18 @@
 #[allow(dead_code)]
 mod sets;
 
-use fpstore::{Codec, Design, Packer, TableStats, information_bound_bits};
+use fpstore::{Codec, Design, Layout, Packer, TableStats, information_bound_bits};
 use sets::{Random, sorted};
 
 fn table(set: &[u64], codec: Codec, low_bits: Option<u32>) -> TableStats {
     let temporary = tempfile::tempdir().expect("a temporary directory");
-    let packer = Packer::new()
-        .design(Design::named("single").expect("a named design"))
-        .block_bytes(1024)
-        .codec(Some(codec))
-        .low_bits(low_bits);
+    let packer = Packer::new().layout(
+        Layout::new()
+            .design(Design::named("single").expect("a named design"))
+            .block_bytes(1024)
+            .codec(Some(codec))
+            .low_bits(low_bits),
+    );
     let path = temporary.path().join("store");
     let mut summary = packer.pack(&path, set.iter().copied()).expect("the set is packed");
     let store = fpstore::Store::open(&path).expect("the store opens");

@@ -48,7 +48,7 @@ impl Blocks {
     ///
     /// # Errors
     ///
-    /// As [`Packer::low_bits`](crate::Packer::low_bits).
+    /// As [`Layout::low_bits`](crate::Layout::low_bits).
     pub fn new(keys: &[u64], codec: Codec, low_bits: u32, block_bytes: u32) -> Result<Self> {
         let coding = Profile::new(64, keys).choose(Some(codec), Some(low_bits))?;
         let geometry = |block_count| Geometry { bits: 64, block_bytes, low_bits, block_count };

@@ -6,56 +6,72 @@
 //! Das Sarma, *Detecting Near-Duplicates for Web Crawling* (WWW 2007), and for wide fingerprints Norouzi,
 //! Punjani, Fleet, *Fast search in Hamming space with multi-index hashing* (CVPR 2012).
 //!
-//! # The types
-//!
-//! * [`Packer`] writes a set of fingerprints as a store, a directory of immutable files;
-//! * [`Store`] opens it. It is a handle, to be cloned and shared; what it holds at a moment is a
-//!   [`Snapshot`], which answers [`search`](Snapshot::search), [`contains`](Snapshot::contains),
-//!   [`iter`](Snapshot::iter), [`stats`](Snapshot::stats) and [`verify`](Snapshot::verify) from any number
-//!   of threads, also after the store was replaced;
-//! * [`Writer`] inserts, deletes and merges while the store is searched ([`StoreOptions::create`], [`Store::open_writer`]); its
-//!   [`check_and_insert`](Writer::check_and_insert) gives the near duplicates or inserts, and [`Durability`] says what is kept in a
-//!   crash;
-//! * [`Searcher`] is for many queries from one thread: it keeps its buffers;
-//! * [`Batch`] is for many queries at once;
-//! * [`Join`] gives all pairs of near fingerprints of a store, or of two, and [`Clustering`] the
-//!   clusters that these form, with one fingerprint of each to keep;
-//! * [`Execution`] says how all this runs: threads, memory, what stops it, who is told how far it is;
-//! * [`Planner`] predicts size and latency of every design, and recommends one;
-//! * [`Design`] says how many sorted copies of the set there are, which is the trade of space for
-//!   time; [`Codec`] how they are compressed;
-//! * [`IdKind`] says what ids are: numbers, or names such as URLs, which live in the store.
+//! # A search
 //!
 //! ```
-//! use fpstore::{Design, Packer, Store};
+//! use fpstore::{Packer, Store};
 //!
 //! let directory = tempfile::tempdir()?;
 //! let path = directory.path().join("pages.fps");
-//! let fingerprints = (1..=20_000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-//! Packer::new().design(Design::named("quarters").unwrap()).pack(&path, fingerprints)?;
+//! let pages = [(0x9d18dc592abfa1bb, "https://a.example/"), (0x0a8c44df69d3e655, "https://b.example/")];
+//! Packer::new().pack_with_ids(&path, pages)?;
 //!
 //! let store = Store::open(&path)?;
-//! let stored = 7u64.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-//! let matches = store.search(stored ^ 0b101, 3)?;
-//! assert_eq!((matches[0].fingerprint, matches[0].distance), (stored, 2));
+//! for near in store.search(0x9d18dc592abfa1ba, 3)? {
+//!     println!("{:016x} at distance {}", near.fingerprint, near.distance);
+//!     for id in store.ids::<String>(near.fingerprint)? {
+//!         assert_eq!(id?, "https://a.example/");
+//!     }
+//! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Ids are numbers, or names such as URLs, which live in the store; a fingerprint may have any number of
+//! them, or none.
+//!
+//! # A store that is written to
+//!
+//! ```
+//! use fpstore::{Durability, IdKind, StoreOptions, Verdict};
+//!
+//! let directory = tempfile::tempdir()?;
+//! let path = directory.path().join("seen.fps");
+//! let writer = StoreOptions::new().ids(IdKind::Text).create(&path)?;
+//! writer.insert(0x9d18dc592abfa1bb, "https://a.example/")?;
+//! match writer.check_and_insert(0x9d18dc592abfa1ba, "https://b.example/", 3)? {
+//!     Verdict::Near(near) => println!("{} near ones are there already", near.len()),
+//!     Verdict::Inserted => println!("it is new, and stored now"),
+//! }
+//! writer.delete(0x9d18dc592abfa1bb, "https://a.example/")?;
+//! writer.commit(Durability::Immediate)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The types
+//!
+//! * [`Packer`] writes a set as a store, a directory of immutable files; [`Layout`] says how it is laid out,
+//!   of which most need [`Layout::k`] alone;
+//! * [`Store`] is a handle, to be cloned and shared; what it holds at a moment is a [`Snapshot`];
+//! * [`Writer`] inserts, deletes and merges while the store is searched;
+//! * [`Searcher`] is for many queries from one thread, [`Batch`] for many at once, [`Join`] for all pairs of
+//!   near fingerprints, and [`Clustering`] for the clusters that these form;
+//! * [`Execution`] says how all this runs: threads, memory, what stops it, who is told how far it is.
 //!
 //! Fingerprints of another width say so where a store is packed, created or opened ([`Fingerprint`]):
 //!
 //! ```
-//! use fpstore::{OpenOptions, Packer};
+//! use fpstore::{Layout, OpenOptions, Packer};
 //!
 //! let directory = tempfile::tempdir()?;
 //! let path = directory.path().join("images.fps");
-//! let hashes = (1..=20_000u64).map(|i| [1, 2, 3, 4].map(|word| (i ^ word << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
-//! Packer::new().width::<[u64; 4]>().radius(31).pack(&path, hashes.clone())?;
+//! let hash = |i: u64| [1, 2, 3, 4].map(|word| (i ^ word << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+//! let packer = Packer::new().width::<[u64; 4]>().layout(Layout::new().k(31));
+//! packer.pack(&path, (0..20_000).map(hash))?;
 //!
 //! let store = OpenOptions::new().width::<[u64; 4]>().open(&path)?;
-//! let mut query = hashes.clone().nth(6).unwrap();
+//! let mut query = hash(6);
 //! query[2] ^= 0b1011;
-//! let nearest = store.nearest(query, 1, 31)?;
-//! assert_eq!(nearest[0].distance, 3);
+//! assert_eq!(store.nearest(query, 1, 31)?[0].distance, 3);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -99,7 +115,7 @@
 //!
 //! * Fingerprints have 32, 64, 128 or 256 bits. Those of 32 and 64 bits can have tables; all can have a *base*
 //!   that holds each once, up to 2^32 - 1 of them in one segment, and tables of parts of their bits
-//!   ([`Packer::parts`]).
+//!   ([`Layout::parts`]).
 //! * A store has one [`Writer`] at a time, over all processes, and any number of readers.
 //! * Mapped files must not be changed while they are open; see [`Store`].
 //! * Needs a 64-bit, little-endian machine.
@@ -174,7 +190,7 @@ pub use format::{BitRange, Codec, SkippedSection};
 pub use id::{AsId, FromId, Id, IdKind, IdRef};
 pub use ids::{IdStats, Ids};
 pub use multi_index::{BaseStats, PartStats, PartsPlan, plan_parts, recommended_parts};
-pub use plan::{Objective, Plan, Planner, TablePlan};
+pub use plan::{Layout, Plan, Planner, Prefer, TablePlan};
 pub use query::Flow;
 pub use query::batch::{Answer, Answers, Batch, BatchPlan, BatchSummary, OwnedAnswer};
 pub use query::clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};

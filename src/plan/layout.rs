@@ -2,18 +2,14 @@
 
 use std::fmt::Display;
 
-use super::objective::Objective;
-use super::planner::Planner;
+use super::planner::{MOST_TABLES, Planner};
+use super::prefer::Prefer;
 use super::short::{self, key_bits, low_bits};
 use crate::codec::profile::{Coding, Profile};
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::format::{self, Codec, GROUP_BITS, low_widths};
 use crate::multi_index::PartLayout;
-
-/// Tables that are chosen at most. More copies than four take more than three times the space of the fingerprints
-/// themselves, for little time, and long to predict.
-const MOST_TABLES: usize = 4;
 
 /// Quarters of the payload without a column that the column of a short table may make of it. Of uniform keys it makes more than 8 (`quarters` of 2^34); of those that differ in
 /// few bits, such as consecutive numbers, a column would take most of the store.
@@ -23,14 +19,14 @@ const MOST_QUARTERS_OF_PLAIN: u128 = 9;
 #[derive(Clone, Debug)]
 pub(crate) enum IndexLayout {
     /// By tables.
-    Tables(Layout),
+    Tables(TableLayout),
     /// By a base and part tables.
     Parts(PartLayout),
 }
 
 /// How the tables of a segment are laid out.
 #[derive(Clone, Debug)]
-pub(crate) struct Layout {
+pub(crate) struct TableLayout {
     pub(crate) design: Design,
     pub(crate) block_bytes: u32,
     /// `None` takes the smaller one for each table.
@@ -41,10 +37,26 @@ pub(crate) struct Layout {
     pub(crate) short_tables: bool,
 }
 
-/// What is said of a layout; design and size of blocks are planned for a radius where they are left open.
+/// How a store is laid out: what is said of it. All else is chosen.
+///
+/// Most stores need [`k`](Self::k) alone. The rest is for experts; the manual of the tool has a table of what
+/// designs cost.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore::{Layout, Packer, Prefer};
+///
+/// let directory = tempfile::tempdir()?;
+/// let layout = Layout::new().k(6).prefer(Prefer::Speed);
+/// let squares = (0..10_000u64).map(|i| i * i * i);
+/// Packer::new().layout(layout).pack(directory.path().join("store"), squares)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct LayoutOptions {
+pub struct Layout {
     pub(crate) radius: u32,
+    pub(crate) objective: Prefer,
     pub(crate) design: Option<Design>,
     pub(crate) block_bytes: Option<u32>,
     pub(crate) codec: Option<Codec>,
@@ -55,7 +67,13 @@ pub(crate) struct LayoutOptions {
     pub(crate) parts: Option<u16>,
 }
 
-impl Layout {
+impl Default for Layout {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TableLayout {
     /// Bits of the keys of a table, where there are so many.
     pub(crate) fn key_bits(&self, table: usize, count: u64) -> u32 {
         match self.design.tops().get(table) {
@@ -92,11 +110,117 @@ impl Layout {
     }
 }
 
-impl LayoutOptions {
-    /// Everything is left open.
-    pub(crate) fn new(radius: u32) -> Self {
-        let (design, block_bytes, codec, low_bits, parts) = (None, None, None, None, None);
-        Self { radius, design, block_bytes, codec, low_bits, short_tables: false, parts }
+impl Layout {
+    /// For a radius of 3, with all else chosen for the set: fast for its size, and no larger than the
+    /// fingerprints are uncompressed.
+    pub fn new() -> Self {
+        Self::for_radius(3)
+    }
+
+    /// The same, for another radius.
+    pub(crate) fn for_radius(radius: u32) -> Self {
+        Self {
+            radius,
+            objective: Prefer::default(),
+            design: None,
+            block_bytes: None,
+            codec: None,
+            low_bits: None,
+            short_tables: false,
+            parts: None,
+        }
+    }
+
+    /// The Hamming radius, in bits, that queries will mostly ask for; 0 to the width. It is remembered,
+    /// the layout is chosen for it, and it limits nothing.
+    pub fn k(mut self, k: u32) -> Self {
+        self.radius = k;
+        self
+    }
+
+    /// What to choose for, where something is left open.
+    pub fn prefer(mut self, prefer: Prefer) -> Self {
+        self.objective = prefer;
+        self
+    }
+
+    /// For experts: the tables of fingerprints of 32 or 64 bits. Chosen for the set and the radius, one to
+    /// four, where none are given: the same on every machine.
+    pub fn design(mut self, design: Design) -> Self {
+        self.design = Some(design);
+        self
+    }
+
+    /// For experts: bytes of a block, a power of two from 256 to 8192. Smaller blocks answer faster and
+    /// take more space. Where nothing is said 256 to 4096 are chosen.
+    pub fn block_bytes(mut self, block_bytes: u32) -> Self {
+        self.block_bytes = Some(block_bytes);
+        self
+    }
+
+    /// For experts: whether the tables behind the first keep only the first 32 to 56 bits of their keys, as
+    /// many as it takes to find matches in the first table, which holds whole fingerprints.
+    ///
+    /// `quarters` of 2^26 uniform fingerprints take 14.8 bytes each in place of 20.5. Searches within the
+    /// radius of the design are about as fast, larger ones up to three times slower. What is damaged in
+    /// the first table is in no other. Fingerprints of 32 bits keep whole tables.
+    pub fn short_tables(mut self, short: bool) -> Self {
+        self.short_tables = short;
+        self
+    }
+
+    /// For experts: in place of tables one *base*, which holds every fingerprint once, and so many tables
+    /// of parts of their bits, up to one for 6 bits; 0 writes the base alone, which searches scan. It is the
+    /// index of Norouzi, Punjani and Fleet, *Fast search in Hamming space with multi-index hashing* (CVPR
+    /// 2012). Fingerprints of 128 and 256 bits have no other, with a number that is chosen for the radius.
+    pub fn parts(mut self, parts: u16) -> Self {
+        self.parts = Some(parts);
+        self
+    }
+
+    /// For experts: the index of fingerprints of so many bits by its name. `quarters`, `32,16`: a
+    /// [design](Design::read); `32,16:short`: one with [short tables](Self::short_tables); `parts:9`: so many
+    /// [parts](Self::parts).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] where it is none of these.
+    pub fn index(mut self, bits: u32, name: &str) -> Result<Self> {
+        if let Some(parts) = name.strip_prefix("parts:") {
+            let wrong =
+                || Error::invalid_option("design", name, "parts are a number, as in parts:9");
+            self.parts = Some(parts.parse().map_err(|_| wrong())?);
+            return Ok(self);
+        }
+        let design = name.strip_suffix(":short");
+        self.short_tables = design.is_some();
+        let design = Design::read(bits.min(u64::BITS), design.unwrap_or(name))?;
+        // The name stands for what is chosen by itself.
+        let (tops, narrow) = short::SMALL;
+        let is_small = bits == u64::BITS && Design::from_widths(&tops).is_ok_and(|it| it == design);
+        self.low_bits = self.low_bits.or((is_small && self.short_tables).then_some(narrow));
+        self.design = Some(design);
+        Ok(self)
+    }
+
+    /// The codec; `None` takes the smaller one for each table.
+    #[cfg(any(test, feature = "internals"))]
+    #[doc(hidden)]
+    pub fn codec(mut self, codec: Option<Codec>) -> Self {
+        self.codec = codec;
+        self
+    }
+
+    /// Width of the low column in bits: 0, 8, 16, 24, 32, 40 or 48, less than that of a fingerprint.
+    ///
+    /// `None` takes, for each table, the largest whose payload is at most 1% larger than that of 0; or the
+    /// widest of all at up to an eighth, if the tops of the design have 16 bits each and none in common (of
+    /// 32 bits, 8), as those of `quarters`: there a search need not decode what the column shows.
+    #[cfg(any(test, feature = "internals"))]
+    #[doc(hidden)]
+    pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
+        self.low_bits = low_bits;
+        self
     }
 
     /// Refuses what cannot be, for fingerprints of so many bits.
@@ -146,13 +270,13 @@ impl LayoutOptions {
     }
 
     /// A planner of what is open, for fingerprints of so many bits.
-    pub(crate) fn planner(&self, bits: u32, count: u64, objective: Objective) -> Planner {
+    pub(crate) fn planner(&self, bits: u32, count: u64) -> Planner {
         let small = Design::NAMES.iter().filter_map(|name| Design::named_for(bits, name));
         let small = small.filter(|design| design.table_count() <= MOST_TABLES).collect();
         let small = if self.short_tables { short::designs(bits, small) } else { small };
         Planner::for_bits(bits, count)
             .radius(self.radius)
-            .objective(objective)
+            .prefer(self.objective)
             .designs(self.design.clone().map_or(small, |design| vec![design]))
             .looking_at_small(self.design.is_none())
             .block_bytes(self.block_bytes)
@@ -162,7 +286,7 @@ impl LayoutOptions {
     }
 
     /// The part tables of so many fingerprints of so many bits; `None` if there are to be tables.
-    pub(crate) fn parts(&self, bits: u32, count: u64) -> Option<PartLayout> {
+    pub(crate) fn part_layout(&self, bits: u32, count: u64) -> Option<PartLayout> {
         match self.parts {
             Some(count) => Some(PartLayout { count, radius: None }),
             None => (bits > u64::BITS).then(|| PartLayout::planned(bits, count, self.radius)),
@@ -179,7 +303,7 @@ impl LayoutOptions {
     /// # Errors
     ///
     /// [`Error::TooManyBlocks`] if there are too many fingerprints for any choice.
-    pub(crate) fn choose(&self, planner: &Planner) -> Result<Layout> {
+    pub(crate) fn choose(&self, planner: &Planner) -> Result<TableLayout> {
         let (codec, mut low_bits, mut short_tables) =
             (self.codec, self.low_bits, self.short_tables);
         let (design, block_bytes) = match (&self.design, self.block_bytes) {
@@ -195,6 +319,6 @@ impl LayoutOptions {
                 (plan.design, plan.block_bytes)
             }
         };
-        Ok(Layout { design, block_bytes, codec, low_bits, short_tables })
+        Ok(TableLayout { design, block_bytes, codec, low_bits, short_tables })
     }
 }

@@ -11,9 +11,9 @@
 //! predicts the same way for a store that is open.
 
 mod layout;
-mod objective;
 mod planner;
 mod predict;
+mod prefer;
 mod sample;
 mod short;
 mod size;
@@ -22,9 +22,10 @@ mod tests;
 mod touched;
 mod uneven;
 
-pub(crate) use layout::{IndexLayout, Layout, LayoutOptions};
-pub use objective::Objective;
+pub use layout::Layout;
+pub(crate) use layout::{IndexLayout, TableLayout};
 pub use planner::Planner;
 pub(crate) use predict::search_touches;
 pub use predict::{Plan, TablePlan};
+pub use prefer::Prefer;
 pub(crate) use touched::Touched;

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use super::objective::Objective;
 use super::predict::{Plan, Prediction};
+use super::prefer::Prefer;
 use super::sample::Sample;
 use super::short;
 use super::size::Coded;
@@ -19,6 +19,10 @@ use crate::hot_index;
 /// Sizes of blocks that are tried where none is given.
 const BLOCK_SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];
 
+/// Tables that a pack chooses at most. More copies than four take more than three times the space of the
+/// fingerprints themselves, for little time, and long to predict.
+pub(super) const MOST_TABLES: usize = 4;
+
 /// Predicts size and latency of every design for a number of fingerprints.
 ///
 /// The same input gives the same plans on every machine, unless other [`Costs`] are given.
@@ -26,10 +30,10 @@ const BLOCK_SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];
 /// # Examples
 ///
 /// ```
-/// use fpstore::{Objective, Planner};
+/// use fpstore::{Prefer, Planner};
 ///
 /// let planner = Planner::new(8_000_000_000).radius(3).budget(Some(10.0));
-/// let plan = planner.objective(Objective::Speed).best()?.expect("a plan within the budget");
+/// let plan = planner.prefer(Prefer::Speed).best()?.expect("a plan within the budget");
 /// assert!(plan.bytes_per_fingerprint <= 10.0);
 /// println!("{} in blocks of {}: {} us", plan.design, plan.block_bytes, plan.warm_ns / 1e3);
 /// # Ok::<(), fpstore::Error>(())
@@ -40,7 +44,7 @@ pub struct Planner {
     count: u64,
     radius: u32,
     budget: Option<f64>,
-    objective: Objective,
+    objective: Prefer,
     block_sizes: Vec<u32>,
     /// `None` for the named ones.
     designs: Option<Vec<Design>>,
@@ -82,7 +86,7 @@ impl Planner {
             count,
             radius: 3,
             budget: None,
-            objective: Objective::default(),
+            objective: Prefer::default(),
             block_sizes: BLOCK_SIZES.to_vec(),
             designs: None,
             looks_at_small: true,
@@ -115,7 +119,7 @@ impl Planner {
     }
 
     /// What to choose for.
-    pub fn objective(mut self, objective: Objective) -> Self {
+    pub fn prefer(mut self, objective: Prefer) -> Self {
         self.objective = objective;
         self
     }
@@ -175,7 +179,7 @@ impl Planner {
         self
     }
 
-    /// Whether the tables behind the first are short, as [`Packer::short_tables`](crate::Packer::short_tables) makes them. Their size is
+    /// Whether the tables behind the first are short, as [`Packer::short_tables`](crate::Layout::short_tables) makes them. Their size is
     /// predicted as it will be, searches as those of whole tables, which take about as long. Unless designs are [given](Self::designs), these are the named ones
     /// with several tables, and `32,24`.
     pub fn short_tables(mut self, short: bool) -> Self {
@@ -274,7 +278,8 @@ impl Planner {
         if let Some(small) = self.small() {
             plans.extend(small.plans()?);
         }
-        let order = |plan: &Plan| (!plan.within_budget, self.exceeds_raw(plan));
+        let order =
+            |plan: &Plan| (!plan.within_budget, !self.is_packed(plan), self.exceeds_raw(plan));
         plans.sort_by(|a, b| order(a).cmp(&order(b)).then(self.rank(a).total_cmp(&self.rank(b))));
         Ok(plans)
     }
@@ -282,7 +287,7 @@ impl Planner {
     /// The planner of the small design, if it is looked at.
     fn small(&self) -> Option<Self> {
         let is_open = self.looks_at_small && !self.short_tables && self.low_bits.is_none();
-        let looks = is_open && self.bits == u64::BITS && self.objective != Objective::Size;
+        let looks = is_open && self.bits == u64::BITS && self.objective != Prefer::Size;
         let (tops, low_bits) = short::SMALL;
         let design = looks.then(|| Design::from_widths(&tops))?.ok()?;
         let planner = self.clone().designs([design]).uneven(false).low_bits(Some(low_bits));
@@ -327,15 +332,26 @@ impl Planner {
         Ok(self.plans()?.into_iter().next().filter(|plan| plan.within_budget))
     }
 
+    /// Whether a pack may choose this by itself; true of all plans where something was given to
+    /// choose from.
+    fn is_packed(&self, plan: &Plan) -> bool {
+        let is_open = self.designs.is_none() && self.budget.is_none() && !self.short_tables;
+        let is_named = || {
+            let named = Design::NAMES.iter().filter_map(|name| Design::named_for(self.bits, name));
+            named.into_iter().any(|design| design == plan.design)
+        };
+        !is_open || plan.short_tables || plan.design.table_count() <= MOST_TABLES && is_named()
+    }
+
     /// Whether a plan takes more than a balanced one may where nobody gave a budget.
     fn exceeds_raw(&self, plan: &Plan) -> bool {
-        self.objective == Objective::Balanced
+        self.objective == Prefer::Balanced
             && self.budget.is_none()
             && plan.bytes_per_fingerprint > f64::from(self.bits) / 8.0
     }
 
     fn rank(&self, plan: &Plan) -> f64 {
-        let objective = if self.exceeds_raw(plan) { Objective::Size } else { self.objective };
+        let objective = if self.exceeds_raw(plan) { Prefer::Size } else { self.objective };
         objective.score(plan.store_bytes as f64, plan.warm_ns)
     }
 

@@ -43,7 +43,7 @@ pub struct Plan {
     pub codec: Codec,
     /// The probable width of the low column, in bits.
     pub low_bits: u32,
-    /// Whether tables behind the first are [short](crate::Packer::short_tables).
+    /// Whether tables behind the first are [short](crate::Layout::short_tables).
     pub short_tables: bool,
     /// Whether a search scans a table whole, since descending would touch no fewer blocks.
     pub scans: bool,

@@ -43,14 +43,14 @@ fn eight_billion_fingerprints_take_half_their_size_in_each_table() {
 #[test]
 fn objectives_and_budgets_order_the_plans() {
     let planner = Planner::new(1 << 26);
-    let best = |objective| planner.clone().objective(objective).best().unwrap().unwrap();
-    let (size, speed) = (best(Objective::Size), best(Objective::Speed));
+    let best = |objective| planner.clone().prefer(objective).best().unwrap().unwrap();
+    let (size, speed) = (best(Prefer::Size), best(Prefer::Speed));
     let balanced = planner.clone().budget(Some(16.0)).best().unwrap().unwrap();
     assert!(size.store_bytes < balanced.store_bytes && balanced.store_bytes < speed.store_bytes);
     assert!(size.warm_ns > balanced.warm_ns && balanced.warm_ns > speed.warm_ns);
     assert_eq!(size.design.to_string(), "single");
     let bound = speed.bytes_per_fingerprint - 1.0;
-    let planner = planner.objective(Objective::Speed).budget(Some(bound));
+    let planner = planner.prefer(Prefer::Speed).budget(Some(bound));
     let within = planner.best().unwrap().unwrap();
     assert!(within.bytes_per_fingerprint <= bound);
     assert!(planner.plans().unwrap().iter().any(|plan| !plan.within_budget));
@@ -73,7 +73,7 @@ fn a_balanced_plan_takes_no_more_than_the_fingerprints_themselves() {
     let best = Planner::new(1 << 42).best().unwrap().unwrap();
     assert!(best.design.table_count() == 2 && best.bytes_per_fingerprint <= 8.0, "{best:?}");
     // What a file takes besides its fingerprints is more than these: then it is the smallest.
-    let (best, size) = (Planner::new(10), Planner::new(10).objective(Objective::Size));
+    let (best, size) = (Planner::new(10), Planner::new(10).prefer(Prefer::Size));
     assert_eq!(best.best().unwrap(), size.best().unwrap());
 }
 
@@ -89,7 +89,7 @@ fn a_short_table_beside_the_first_is_recommended_where_both_take_less_than_the_f
         // What was asked for is not left.
         let planner = planner(exponent);
         let others = [
-            planner.clone().objective(Objective::Size),
+            planner.clone().prefer(Prefer::Size),
             planner.clone().low_bits(Some(32)),
             planner.clone().designs(["halves".parse().unwrap()]),
         ];
@@ -135,7 +135,7 @@ fn no_fingerprints_and_a_single_one_have_plans() {
 fn parts_of_other_widths_are_proposed_only_where_they_beat_the_named_designs() {
     let planner = |count| Planner::new(count).block_bytes(Some(1024)).uneven(true);
     let plans = planner(1 << 30).radius(7).plans().unwrap();
-    let score = |plan: &Plan| Objective::Balanced.score(plan.store_bytes as f64, plan.warm_ns);
+    let score = |plan: &Plan| Prefer::Balanced.score(plan.store_bytes as f64, plan.warm_ns);
     let whole = plans.iter().filter(|plan| !plan.short_tables);
     let (named, uneven): (Vec<_>, Vec<_>) = whole.partition(|plan| plan.design.name().is_some());
     assert_eq!(named.len(), Design::NAMES.len());
@@ -172,7 +172,7 @@ fn columns_of_short_tables_hold_all_that_stands_behind_the_top_where_keys_are_un
     for name in ["quarters", "halves", "2of3+1of2", "2of5", "32,24"] {
         let (design, codec): (Design, _) = (name.parse().unwrap(), None);
         let (block_bytes, low_bits) = (512, None);
-        let layout = Layout { design, block_bytes, codec, low_bits, short_tables: true };
+        let layout = TableLayout { design, block_bytes, codec, low_bits, short_tables: true };
         for exponent in 16..=36 {
             let count = 1 << exponent;
             for (table, top) in layout.design.tops().iter().enumerate().skip(1) {

@@ -30,6 +30,7 @@ use crate::fingerprint::{Fingerprint, by_width};
 use crate::format::IndexKind;
 use crate::id::Id;
 use crate::names::Naming;
+use crate::plan::Layout;
 use crate::snapshot::Snapshot;
 use crate::storage::{self, Storage};
 use crate::store::apart::{check_apart, check_other};
@@ -202,17 +203,16 @@ impl Repair {
         let largest = manifest.segments.iter().max_by_key(|segment| segment.count);
         let of_parts = largest.filter(|at| at.index == IndexKind::Parts && F::BITS <= u64::BITS);
         let parts = of_parts.map(|segment| (segment.tables.len() - 1) as u16);
+        let layout = parts.into_iter().fold(Layout::new().k(radius), Layout::parts);
         if let Some(windows) = &manifest.windows {
-            let options = StoreOptions::new().width().radius(radius).ids(ids);
-            let options = parts.into_iter().fold(options, StoreOptions::parts);
+            let options = StoreOptions::new().width().layout(layout).ids(ids);
             let options = recipe.into_iter().fold(options, StoreOptions::recipe);
             let options = options.window(Some(Duration::from_secs(windows.seconds)));
             let execution = self.execution.clone();
             let store = StagedStore::create(&options, to, storage, execution)?;
             return Ok(Output::Windows(Box::new(store)));
         }
-        let packer = Packer::new().width().radius(radius).execution(self.execution.clone());
-        let packer = parts.into_iter().fold(packer, Packer::parts);
+        let packer = Packer::new().width().layout(layout).execution(self.execution.clone());
         let packer = recipe.into_iter().fold(packer, Packer::recipe);
         let packer = ids.into_iter().fold(packer, Packer::ids);
         let packing = Packing::start(packer, to, storage)?;

@@ -14,7 +14,7 @@ use crate::format::{self, IdsEntry, IndexKind, MOST_ROWS, NamesEntry, SegmentEnt
 use crate::ids::{IdsOptions, write_ids};
 use crate::multi_index::{BaseWriter, PartLayout, PartOptions, write_part};
 use crate::names::{NameSource, write_names};
-use crate::plan::{IndexLayout, Layout};
+use crate::plan::{IndexLayout, TableLayout};
 use crate::storage::Storage;
 use crate::table::{TableOptions, TableStats, TableWriter, WriteError, Written};
 
@@ -79,7 +79,7 @@ impl<S: Storage> SegmentWriter<'_, S> {
     fn write_tables(
         &mut self,
         number: u64,
-        layout: &Layout,
+        layout: &TableLayout,
         source: &mut dyn KeySource,
         mut ids: Option<SourceOfIds<'_>>,
     ) -> Result<WrittenSegment> {

@@ -119,6 +119,7 @@ impl Appending {
 
 #[cfg(test)]
 mod tests {
+    use crate::plan::Layout;
     use std::time::Duration;
 
     use crate::{Error, Packer, Store, StoreOptions, WriterOptions};
@@ -168,7 +169,7 @@ mod tests {
             Packer::new().append(true).pack(&path, [1]),
             Err(Error::NotAStore { .. })
         ));
-        Packer::new().radius(5).pack(&path, [1u64, 2]).unwrap();
+        Packer::new().layout(Layout::new().k(5)).pack(&path, [1u64, 2]).unwrap();
         Packer::new().append(true).pack(&path, [2u64, 3]).unwrap();
         let store = Store::open(&path).unwrap();
         assert_eq!(store.iter().collect::<Result<Vec<_>, _>>().unwrap(), [1, 2, 3]);

@@ -13,9 +13,10 @@ use super::simulated::{
 };
 use crate::design::Design;
 use crate::error::Error;
+use crate::plan::Layout;
 
 fn packer() -> Packer {
-    Packer::new().design(Design::named("thirds").unwrap()).block_bytes(256)
+    Packer::new().layout(Layout::new().design(Design::named("thirds").unwrap()).block_bytes(256))
 }
 
 fn pack(storage: &Simulated, set: &[u64]) -> Result<(), Error> {

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::{IdsHeader, MOST_ROWS, digits};
 use crate::multi_index;
-use crate::plan::{IndexLayout, Layout};
+use crate::plan::{IndexLayout, TableLayout};
 
 /// Bytes of a table besides its blocks and their routers.
 const TABLE_BYTES: u64 = 4096 + 600;
@@ -20,7 +20,7 @@ pub struct PackEstimate {
     pub design: Option<Design>,
     /// Bytes per block of a table.
     pub block_bytes: Option<u32>,
-    /// Whether tables behind the first will be [short](Packer::short_tables).
+    /// Whether tables behind the first will be [short](crate::Layout::short_tables).
     pub short_tables: bool,
     /// The number of part tables; `None` where there will be tables.
     pub parts: Option<u16>,
@@ -61,7 +61,7 @@ impl<F: Fingerprint> Packer<F> {
 
     /// Whether entries of part tables take more memory than the sort of the set.
     fn has_three_copies(&self) -> bool {
-        F::BYTES <= size_of::<u64>() && self.layout.parts(F::BITS, 1).is_some()
+        F::BYTES <= size_of::<u64>() && self.layout.part_layout(F::BITS, 1).is_some()
     }
 
     /// The words that a pack with so many threads may have in memory twice.
@@ -75,7 +75,7 @@ impl<F: Fingerprint> Packer<F> {
         let threads = self.execution.thread_count();
         let (layout, planner) = self.choose_layout(count, Ok)?;
         let (table_bytes, tables, blocks) = match &layout {
-            IndexLayout::Tables(Layout { design, block_bytes, .. }) => {
+            IndexLayout::Tables(TableLayout { design, block_bytes, .. }) => {
                 let planner = planner.designs([design.clone()]).block_bytes(Some(*block_bytes));
                 let table_bytes = planner.best()?.map_or(0, |plan| plan.store_bytes);
                 let tables = design.table_count() as u64;

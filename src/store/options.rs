@@ -3,18 +3,16 @@
 use std::marker::PhantomData;
 use std::time::SystemTime;
 
-use crate::design::Design;
 use crate::error::Result;
 use crate::execution::{Execution, budget};
 use crate::fingerprint::Fingerprint;
-use crate::format::Codec;
 use crate::id::IdKind;
-use crate::plan::{IndexLayout, LayoutOptions, Objective, Planner};
+use crate::plan::{IndexLayout, Layout, Planner};
 use crate::recipe;
 
 /// Writes a set of fingerprints as a compressed store.
 ///
-/// Memory: twice that of the fingerprints, so 16 bytes for each of 64 bits (24 with [parts](Packer::parts)), 8 bytes per block
+/// Memory: twice that of the fingerprints, so 16 bytes for each of 64 bits (24 with [parts](Layout::parts)), 8 bytes per block
 /// of a table, and some MiB; or what
 /// [`Execution::memory`] allows, with up to as much in temporary files. The files
 /// are the same, byte for byte, whatever the order of the input, its duplicates, the memory and the
@@ -23,21 +21,18 @@ use crate::recipe;
 /// # Examples
 ///
 /// ```
-/// use fpstore::{Codec, Design, Packer};
+/// use fpstore::{Layout, Packer};
 ///
 /// let directory = tempfile::tempdir()?;
-/// let summary = Packer::new()
-///     .design(Design::named("quarters").unwrap())
-///     .block_bytes(512)
-///     .codec(Some(Codec::Gap))
-///     .pack(directory.path().join("store"), (0..10_000u64).map(|i| i * i * i))?;
-/// assert_eq!((summary.distinct, summary.tables.len()), (10_000, 4));
+/// let squares = (0..10_000u64).map(|i| i * i * i);
+/// let packer = Packer::new().layout(Layout::new().k(6));
+/// let summary = packer.pack(directory.path().join("store"), squares)?;
+/// assert_eq!(summary.distinct, 10_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Packer<F = u64> {
-    pub(super) layout: LayoutOptions,
-    pub(super) objective: Objective,
+    pub(super) layout: Layout,
     pub(super) replace: bool,
     pub(super) append: bool,
     pub(super) append_at: Option<SystemTime>,
@@ -59,8 +54,7 @@ impl Packer {
     /// a store.
     pub fn new() -> Self {
         Self {
-            layout: LayoutOptions::new(3),
-            objective: Objective::default(),
+            layout: Layout::new(),
             replace: false,
             append: false,
             append_at: None,
@@ -72,29 +66,26 @@ impl Packer {
     }
 
     /// The same options, for fingerprints of another width: `Packer::new().width::<[u64; 4]>()`. Only fingerprints of 32 and 64
-    /// bits can have [tables](Self::design); others have a base and [parts](Self::parts).
+    /// bits can have tables; others have a base and [parts](Layout::parts).
     pub fn width<F: Fingerprint>(self) -> Packer<F> {
-        let Self { layout, objective, replace, append, append_at, recipe, ids, execution, .. } =
-            self;
+        let Self { layout, replace, append, append_at, recipe, ids, execution, .. } = self;
         let width = PhantomData;
-        Packer { layout, objective, replace, append, append_at, recipe, ids, execution, width }
+        Packer { layout, replace, append, append_at, recipe, ids, execution, width }
     }
 }
 
 impl<F: Fingerprint> Packer<F> {
-    /// The tables to write. Where none are given a [`Planner`] chooses one to four for the set and
-    /// the radius, with the shipped constants: the same on every machine.
-    pub fn design(mut self, design: Design) -> Self {
-        self.layout.design = Some(design);
+    /// How the store is laid out.
+    pub fn layout(mut self, layout: Layout) -> Self {
+        self.layout = layout;
         self
     }
 
-    /// In place of tables one *base*, which holds every fingerprint once, and so many tables of parts of their bits, with
-    /// the number of a row for each: the index of Norouzi, Punjani and Fleet, *Fast search in Hamming space with multi-index
-    /// hashing* (CVPR 2012). 0 writes the base alone, which searches scan. Up to one part for 6 bits. For fingerprints of
-    /// more than 64 bits that is the only way, and the number is chosen for the radius where it is left open.
-    pub fn parts(mut self, parts: u16) -> Self {
-        self.layout.parts = Some(parts);
+    /// The same with another layout, made of that which is there.
+    #[cfg(any(test, feature = "internals"))]
+    #[doc(hidden)]
+    pub fn with_layout(mut self, change: impl FnOnce(Layout) -> Layout) -> Self {
+        self.layout = change(self.layout);
         self
     }
 
@@ -102,57 +93,6 @@ impl<F: Fingerprint> Packer<F> {
     /// decides.
     pub fn ids(mut self, kind: IdKind) -> Self {
         self.ids = Some(kind);
-        self
-    }
-
-    /// The Hamming radius, in bits, that queries will mostly ask for; 0 to the width. It is remembered,
-    /// the planner chooses for it, and it limits nothing.
-    pub fn radius(mut self, radius: u32) -> Self {
-        self.layout.radius = radius;
-        self
-    }
-
-    /// Bytes per block: a power of two from 256 to 8192. Smaller blocks answer faster and take
-    /// more space. Where none are given a [`Planner`] chooses from 256 to 4096.
-    pub fn block_bytes(mut self, block_bytes: u32) -> Self {
-        self.layout.block_bytes = Some(block_bytes);
-        self
-    }
-
-    /// The codec; `None` takes the smaller one for each table.
-    pub fn codec(mut self, codec: Option<Codec>) -> Self {
-        self.layout.codec = codec;
-        self
-    }
-
-    /// Width of the low column in bits: 0, 8, 16, 24, 32, 40 or 48, less than that of a fingerprint. `None` takes, for each table, the
-    /// largest whose payload is at most 1% larger than that of 0; or the widest of all at up to an eighth, if the tops of the design have 16 bits
-    /// each and none in common (of 32 bits, 8), as those of `quarters`: there a search need not decode what the column shows.
-    /// `Some(32)` makes such stores smaller, by 7% with 2^20 uniform fingerprints, and searches slower.
-    pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
-        self.layout.low_bits = low_bits;
-        self
-    }
-
-    /// Whether the tables behind the first are *short*: they keep the first 32 to 56 bits of their keys, as many as it takes to find out where
-    /// matches stand in the first table, which holds whole fingerprints. `quarters` of 2^26 uniform fingerprints take 14.8 bytes each in place of
-    /// 20.5, the parts `32,24` 8.4 where `halves` take 10.3; `2of3+1of2` of 2^24 take 19.1 in place of 27.1.
-    ///
-    /// A search within the radius at which nothing in the tops of the design may differ takes 0.9 to 1.3 of the time (1.0 to 1.5 at its 99th percentile), within larger
-    /// ones up to three times as long. Large batches go through the first table alone, which takes two to three times as long as to probe all where these are whole; joins
-    /// do so anyway. A merge sorts each short table anew. Sets that are far from uniform, such as consecutive numbers, may gain nothing. If the first
-    /// table is damaged, no other can mend it. Fingerprints of 32 bits keep whole tables, which are no larger.
-    ///
-    /// Where design and column are left open, packs of some millions and more that prefer balance choose the parts `32,16` with a short table by themselves.
-    pub fn short_tables(mut self, short: bool) -> Self {
-        self.layout.short_tables = short;
-        self
-    }
-
-    /// What to choose for, where design or size of blocks are not given. By default the store takes no
-    /// more than the fingerprints themselves, 4 or 8 bytes each, and is as fast as that allows.
-    pub fn objective(mut self, objective: Objective) -> Self {
-        self.objective = objective;
         self
     }
 
@@ -209,9 +149,8 @@ impl<F: Fingerprint> Packer<F> {
         count: u64,
         sample: impl FnOnce(Planner) -> Result<Planner>,
     ) -> Result<(IndexLayout, Planner)> {
-        let planner =
-            self.layout.planner(F::BITS, count, self.objective).costs(*self.execution.cost());
-        if let Some(parts) = self.layout.parts(F::BITS, count) {
+        let planner = self.layout.planner(F::BITS, count).costs(*self.execution.cost());
+        if let Some(parts) = self.layout.part_layout(F::BITS, count) {
             return Ok((IndexLayout::Parts(parts), planner));
         }
         let planner = if self.layout.is_open() { sample(planner)? } else { planner };

@@ -14,6 +14,7 @@ use crate::design::Design;
 use crate::error::Result;
 use crate::execution::{Execution, Phase};
 use crate::format::LOCK_NAME;
+use crate::plan::Layout;
 use crate::storage::{Directory, Hold};
 
 /// Packs with room for `capacity` fingerprints, twice; gives the summary and the files.
@@ -74,7 +75,7 @@ proptest! {
         block_bytes in prop::sample::select(vec![256u32, 512, 4096]),
     ) {
         let packer = match Design::named(name) {
-            Some(design) => Packer::new().design(design).block_bytes(block_bytes),
+            Some(design) => Packer::new().layout(Layout::new().design(design).block_bytes(block_bytes)),
             None => Packer::new(),
         };
         let (in_memory, expected) = pack(&packer, &set, usize::MAX).unwrap();
@@ -96,7 +97,7 @@ proptest! {
         name in prop::sample::select(&["single", "halves", "auto"][..]),
     ) {
         let packer = match Design::named(name) {
-            Some(design) => Packer::new().design(design).block_bytes(256),
+            Some(design) => Packer::new().layout(Layout::new().design(design).block_bytes(256)),
             None => Packer::new(),
         };
         // Some fingerprints come again, with another id or the same.
@@ -134,13 +135,13 @@ fn a_pack_that_is_cancelled_leaves_nothing() {
     for n in (0..).step_by(7) {
         let (cancel, reports) = (Arc::new(AtomicBool::new(false)), AtomicU64::new(0));
         let flag = cancel.clone();
-        let packer = Packer::new().design(Design::named("halves").unwrap()).execution(
-            Execution::new().memory(16 << 20).cancel(cancel).on_progress(move |_| {
+        let packer = Packer::new()
+            .layout(Layout::new().design(Design::named("halves").unwrap()))
+            .execution(Execution::new().memory(16 << 20).cancel(cancel).on_progress(move |_| {
                 if reports.fetch_add(1, Ordering::Relaxed) == n {
                     flag.store(true, Ordering::Relaxed);
                 }
-            }),
-        );
+            }));
         match packer.pack(&path, &set) {
             Err(crate::Error::Cancelled) => cancelled += 1,
             Err(error) => panic!("{error}"),
@@ -168,7 +169,7 @@ fn a_pack_whose_progress_callback_panics_leaves_nothing() {
         for n in (0..).step_by(step) {
             let reports = AtomicU64::new(0);
             let packer = Packer::new()
-                .design(Design::named("halves").unwrap())
+                .layout(Layout::new().design(Design::named("halves").unwrap()))
                 .replace(true)
                 .execution(Execution::new().memory(memory).on_progress(move |at| {
                     // Behind the commit there is a store.

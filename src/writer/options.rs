@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use super::create::random_id;
 use super::settings::Settings;
-use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
-use crate::format::{Codec, Manifest, RecordShape, WindowsSection};
+use crate::format::{Manifest, RecordShape, WindowsSection};
 use crate::id::IdKind;
-use crate::plan::{LayoutOptions, Objective};
+use crate::plan::Layout;
 use crate::recipe;
 
 /// What is kept of what was written, once a call has returned.
@@ -45,8 +44,7 @@ pub enum Durability {
 /// ```
 #[derive(Clone, Debug)]
 pub struct StoreOptions<F = u64> {
-    pub(super) layout: LayoutOptions,
-    pub(super) objective: Objective,
+    pub(super) layout: Layout,
     pub(super) ids: Option<IdKind>,
     pub(super) window: Option<Duration>,
     pub(super) recipe: Option<String>,
@@ -65,8 +63,7 @@ impl StoreOptions {
     /// [`Packer`](crate::Packer) would choose for ten million uniform fingerprints.
     pub fn new() -> Self {
         Self {
-            layout: LayoutOptions::new(3),
-            objective: Objective::default(),
+            layout: Layout::new(),
             ids: Some(IdKind::Number),
             window: None,
             recipe: None,
@@ -76,61 +73,26 @@ impl StoreOptions {
     }
 
     /// The same options, for fingerprints of another width: `StoreOptions::new().width::<[u64; 4]>()`. Only those of 32 and 64
-    /// bits can have [tables](Self::design); others have bases and [parts](Self::parts).
+    /// bits can have tables; others have bases and [parts](Layout::parts).
     pub fn width<F: Fingerprint>(self) -> StoreOptions<F> {
-        let Self { layout, objective, ids, window, recipe, writer, .. } = self;
-        StoreOptions { layout, objective, ids, window, recipe, writer, width: PhantomData }
+        let Self { layout, ids, window, recipe, writer, .. } = self;
+        StoreOptions { layout, ids, window, recipe, writer, width: PhantomData }
     }
 }
 
 impl<F: Fingerprint> StoreOptions<F> {
-    /// Segments with a base and so many part tables, in place of tables, as [`Packer::parts`](crate::Packer::parts). Those
-    /// of few fingerprints have no part tables whatever is said here.
-    pub fn parts(mut self, parts: u16) -> Self {
-        self.layout.parts = Some(parts);
+    /// How segments are laid out. Those of few fingerprints have one table, or no part tables, whatever is
+    /// said here.
+    pub fn layout(mut self, layout: Layout) -> Self {
+        self.layout = layout;
         self
     }
 
-    /// The Hamming radius, in bits, that queries will mostly ask for; 0 to the width. It limits nothing.
-    pub fn radius(mut self, radius: u32) -> Self {
-        self.layout.radius = radius;
-        self
-    }
-
-    /// The tables of segments. Those of few fingerprints have one table whatever is said here.
-    pub fn design(mut self, design: Design) -> Self {
-        self.layout.design = Some(design);
-        self
-    }
-
-    /// What to choose for, where tables or size of blocks are not given, as
-    /// [`Packer::objective`](crate::Packer::objective).
-    pub fn objective(mut self, objective: Objective) -> Self {
-        self.objective = objective;
-        self
-    }
-
-    /// Bytes per block: a power of two from 256 to 8192.
-    pub fn block_bytes(mut self, block_bytes: u32) -> Self {
-        self.layout.block_bytes = Some(block_bytes);
-        self
-    }
-
-    /// The codec; `None` takes the smaller one for each table.
-    pub fn codec(mut self, codec: Option<Codec>) -> Self {
-        self.layout.codec = codec;
-        self
-    }
-
-    /// Whether tables are short, as [`Packer::short_tables`](crate::Packer::short_tables).
-    pub fn short_tables(mut self, short: bool) -> Self {
-        self.layout.short_tables = short;
-        self
-    }
-
-    /// Width of the low column, as [`Packer::low_bits`](crate::Packer::low_bits).
-    pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
-        self.layout.low_bits = low_bits;
+    /// The same with another layout, made of that which is there.
+    #[cfg(any(test, feature = "internals"))]
+    #[doc(hidden)]
+    pub fn with_layout(mut self, change: impl FnOnce(Layout) -> Layout) -> Self {
+        self.layout = change(self.layout);
         self
     }
 
@@ -164,7 +126,7 @@ impl<F: Fingerprint> StoreOptions<F> {
 
     /// What is said of an empty store.
     pub(super) fn empty_store(&self) -> Result<(Settings, Manifest, RecordShape)> {
-        let settings = Settings::plan(F::BITS, &self.layout, self.objective)?;
+        let settings = Settings::plan(F::BITS, &self.layout)?;
         let names = self.ids.filter(|kind| kind.is_named());
         let shape = RecordShape {
             ids: self.ids.is_some(),

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::{self, GROUP_BITS, MOST_ROWS, Manifest, low_widths};
 use crate::multi_index::PartLayout;
-use crate::plan::{IndexLayout, Layout, LayoutOptions, Objective};
+use crate::plan::{IndexLayout, Layout, TableLayout};
 use crate::segment::{Index, Segment};
 
 /// Fingerprints below which one table is enough: to scan it takes a microsecond.
@@ -19,7 +19,7 @@ pub(crate) struct Settings {
     bits: u32,
     radius: u32,
     /// Of segments with tables; `None` if they have bases.
-    tables: Option<Layout>,
+    tables: Option<TableLayout>,
     /// The number of part tables beside a base; `None` if it is chosen by the number of fingerprints.
     parts: Option<u16>,
 }
@@ -27,12 +27,12 @@ pub(crate) struct Settings {
 impl Settings {
     /// What is given for fingerprints of so many bits, and for what is not, what a pack of
     /// [`EXPECTED`] uniform ones would choose.
-    pub(crate) fn plan(bits: u32, options: &LayoutOptions, objective: Objective) -> Result<Self> {
-        let LayoutOptions { radius, parts, .. } = *options;
-        let tables = if options.parts(bits, EXPECTED).is_some() {
+    pub(crate) fn plan(bits: u32, options: &Layout) -> Result<Self> {
+        let Layout { radius, parts, .. } = *options;
+        let tables = if options.part_layout(bits, EXPECTED).is_some() {
             None
         } else {
-            let planner = options.planner(bits, EXPECTED, objective);
+            let planner = options.planner(bits, EXPECTED);
             Some(options.choose(&planner)?)
         };
         Ok(Self { bits, radius, tables, parts })
@@ -55,14 +55,9 @@ impl Settings {
             _ => None,
         };
         let short_tables = largest.is_some_and(|segment| segment.has_short_tables());
-        let options = LayoutOptions {
-            design,
-            block_bytes,
-            short_tables,
-            parts,
-            ..LayoutOptions::new(radius)
-        };
-        Self::plan(F::BITS, &options, Objective::default())
+        let options =
+            Layout { design, block_bytes, short_tables, parts, ..Layout::for_radius(radius) };
+        Self::plan(F::BITS, &options)
     }
 
     /// Of the text of a LAYOUT section. It is advice, and comes from outside: what nobody knows, and what cannot be, is
@@ -81,14 +76,21 @@ impl Settings {
         let parts = value("parts").and_then(|value| value.parse().ok());
         let parts = parts.filter(|&parts: &u16| u32::from(parts) <= bits / GROUP_BITS);
         let short_tables = value("tables") == Some("short");
-        let options =
-            LayoutOptions { radius, design, block_bytes, codec, low_bits, short_tables, parts };
-        Self::plan(bits, &options, Objective::default())
+        let options = Layout {
+            design,
+            block_bytes,
+            codec,
+            low_bits,
+            short_tables,
+            parts,
+            ..Layout::for_radius(radius)
+        };
+        Self::plan(bits, &options)
     }
 
     /// The text of a LAYOUT section.
     pub(crate) fn text(&self) -> String {
-        let Some(Layout { design, block_bytes, codec, low_bits, short_tables }) = &self.tables
+        let Some(TableLayout { design, block_bytes, codec, low_bits, short_tables }) = &self.tables
         else {
             return self.parts.map_or(String::new(), |parts| format!("parts={parts}"));
         };
@@ -199,12 +201,12 @@ mod tests {
     fn what_of_a_layout_can_be_is_used() {
         let text = "design=thirds block-bytes=0 low-bits=16 codec=zip";
         let settings = Settings::of_text(64, 3, text).unwrap();
-        let Layout { design, block_bytes, codec, low_bits, .. } = settings.tables.unwrap();
+        let TableLayout { design, block_bytes, codec, low_bits, .. } = settings.tables.unwrap();
         assert_eq!((design.name(), codec, low_bits), (Some("thirds"), None, Some(16)));
         assert!(format::is_block_bytes(block_bytes));
         let text = "design=0 block-bytes=1024 low-bits=7 codec=gap";
         let settings = Settings::of_text(64, 3, text).unwrap();
-        let Layout { block_bytes, codec, low_bits, .. } = settings.tables.unwrap();
+        let TableLayout { block_bytes, codec, low_bits, .. } = settings.tables.unwrap();
         assert_eq!((block_bytes, codec), (1024, Some(Codec::Gap)));
         // There are no 7 low bits; the short tables that are chosen have others.
         assert_ne!(low_bits, Some(7));
@@ -219,9 +221,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store");
         let options = [
-            ("radius", StoreOptions::new().radius(65)),
-            ("block bytes", StoreOptions::new().block_bytes(3000)),
-            ("low bits", StoreOptions::new().low_bits(Some(7))),
+            ("radius", StoreOptions::new().layout(Layout::new().k(65))),
+            ("block bytes", StoreOptions::new().layout(Layout::new().block_bytes(3000))),
+            ("low bits", StoreOptions::new().layout(Layout::new().low_bits(Some(7)))),
         ];
         for (name, options) in options {
             let error = options.create(&path).unwrap_err();

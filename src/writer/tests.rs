@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::core::LONG_LOG;
 use super::merging::IDLE_AMPLIFICATION;
 use crate::format::{LogHeader, log_name};
+use crate::plan::Layout;
 use crate::store::simulated::Random;
 use crate::{
     Design, Durability, Error, Execution, Packer, Store, StoreOptions, Writer, WriterOptions,
@@ -155,7 +156,8 @@ fn amplification(writer: &Writer) -> f64 {
 
 fn single(path: &Path, window: Option<Duration>) -> Writer {
     let design = Design::named("single").unwrap();
-    let options = StoreOptions::new().design(design).block_bytes(512).window(window);
+    let options =
+        StoreOptions::new().layout(Layout::new().design(design).block_bytes(512)).window(window);
     options.writer(self::options()).create(path).unwrap()
 }
 
@@ -384,8 +386,12 @@ fn a_merge_sorts_what_short_tables_lack_in_temporary_files() {
     let mut random = Random::new(11);
     // Several times as many as are sorted in memory, in tests.
     let set: Vec<u64> = (0..6000).map(|_| random.next()).collect();
-    let create = StoreOptions::new().ids(None).writer(options()).short_tables(true);
-    let writer = create.design(Design::named("quarters").unwrap()).create(&path).unwrap();
+    let create =
+        StoreOptions::new().ids(None).writer(options()).layout(Layout::new().short_tables(true));
+    let writer = create
+        .with_layout(|it| it.design(Design::named("quarters").unwrap()))
+        .create(&path)
+        .unwrap();
     for part in set.chunks(2500) {
         writer.insert_fingerprints(part).unwrap();
         writer.flush().unwrap();

@@ -9,7 +9,7 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use fpstore::{JoinEvent, Packer, Store};
+use fpstore::{JoinEvent, Layout, Packer, Store};
 
 fn numbers(path: &Path) -> Result<Vec<u64>, Box<dyn Error>> {
     let bytes = fs::read(path)?;
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let start = Instant::now();
         let seconds = match what {
             "pack" => {
-                Packer::new().radius(3).replace(true).pack(&path, &hashes)?;
+                Packer::new().layout(Layout::new().k(3)).replace(true).pack(&path, &hashes)?;
                 start.elapsed()
             }
             "batch" => {

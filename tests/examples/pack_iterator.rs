@@ -4,7 +4,7 @@
 //! cargo run --release --example pack_iterator
 //! ```
 
-use fpstore::{Design, Error, Execution, Packer, Store};
+use fpstore::{Design, Error, Execution, Layout, Packer, Store};
 
 /// Stands for whatever gives fingerprints: a file, a queue, another database.
 fn fingerprints() -> impl Iterator<Item = u64> {
@@ -19,7 +19,7 @@ fn main() -> Result<(), Error> {
         }
     });
     let summary = Packer::new()
-        .design("halves".parse::<Design>()?)
+        .layout(Layout::new().design("halves".parse::<Design>()?))
         .execution(execution)
         .replace(true)
         .pack(&directory, fingerprints())?;

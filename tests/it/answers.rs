@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use fpstore::{AccessPath, Codec, Design, Packer, Searcher, Store};
+use fpstore::{AccessPath, Codec, Design, Layout, Packer, Searcher, Store};
 
 /// The answers to all queries within one radius.
 struct Truth {
@@ -141,9 +141,12 @@ fn given_answers_are_found_with_every_design_codec_and_block_size() {
                     let temporary = tempfile::tempdir().unwrap();
                     let path = temporary.path().join("store");
                     Packer::new()
-                        .design(design.parse().unwrap())
-                        .codec(Some(codec))
-                        .block_bytes(block_bytes)
+                        .layout(
+                            Layout::new()
+                                .design(design.parse().unwrap())
+                                .codec(Some(codec))
+                                .block_bytes(block_bytes),
+                        )
                         .pack(&path, fingerprints.iter().copied())
                         .unwrap();
                     let what = format!("{name}, {design}, {codec}, {block_bytes} bytes");

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use fpstore::{
-    Answer, Batch, BatchPlan, BatchSummary, Costs, Design, Error, Execution, Hex, Match, Packer,
-    Store,
+    Answer, Batch, BatchPlan, BatchSummary, Costs, Design, Error, Execution, Hex, Layout, Match,
+    Packer, Store,
 };
 use proptest::prelude::*;
 
@@ -74,7 +74,7 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store");
         let design = Design::named(design).unwrap();
-        Packer::new().design(design).block_bytes(1 << size).pack(&path, &set).unwrap();
+        Packer::new().layout(Layout::new().design(design).block_bytes(1 << size)).pack(&path, &set).unwrap();
         let store = Store::open(&path).unwrap();
         let queries = queries(&set, asked, k, &mut Random(seed));
         let expected: Vec<_> = queries.iter().map(|&query| brute_force(&set, query, k)).collect();
@@ -116,7 +116,7 @@ fn what_does_not_fit_into_memory_is_answered_in_pieces() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     let design = Design::named("quarters").unwrap();
-    Packer::new().design(design).pack(&path, &set).unwrap();
+    Packer::new().layout(Layout::new().design(design)).pack(&path, &set).unwrap();
     let set = sorted(&set);
     let store = Store::open(&path).unwrap();
     let near: Vec<u64> = (0..40).map(|i| random.flip(centre, i % 4)).collect();
@@ -138,7 +138,10 @@ fn more_matches_than_fit_are_refused_unless_they_are_limited() {
     let set = sorted(&(0..250_000).map(|_| random.next()).collect::<Vec<_>>());
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
-    Packer::new().design(Design::named("halves").unwrap()).pack(&path, &set).unwrap();
+    Packer::new()
+        .layout(Layout::new().design(Design::named("halves").unwrap()))
+        .pack(&path, &set)
+        .unwrap();
     let store = Store::open(&path).unwrap();
     let queries = [set[5], random.next(), set[7]];
     for k in [32, 64] {
@@ -241,7 +244,7 @@ fn few_queries_are_searched_and_many_are_not() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     let design = Design::named("quarters").unwrap();
-    Packer::new().design(design).block_bytes(512).pack(&path, &set).unwrap();
+    Packer::new().layout(Layout::new().design(design).block_bytes(512)).pack(&path, &set).unwrap();
     let store = Store::open(&path).unwrap();
     let batch = |queries: &[u64]| {
         let found = store.batch(3).run(queries, |_| ());

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use fpstore::{Durability, Snapshot, Store, StoreOptions, Writer, WriterOptions};
+use fpstore::{Durability, Layout, Snapshot, Store, StoreOptions, Writer, WriterOptions};
 
 use crate::sets;
 
@@ -130,8 +130,7 @@ fn options() -> StoreOptions {
     let writer = WriterOptions::new().tail_records(200).sync_interval(Duration::from_millis(5));
     StoreOptions::new()
         .window(Some(Duration::from_secs(WINDOW)))
-        .block_bytes(256)
-        .design("22,21,21".parse().expect("a design"))
+        .layout(Layout::new().block_bytes(256).design("22,21,21".parse().expect("a design")))
         .writer(writer)
 }
 

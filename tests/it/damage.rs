@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fpstore::{AccessPath, Design, Error, OpenOptions, Packer, Store};
+use fpstore::{AccessPath, Design, Error, Layout, OpenOptions, Packer, Store};
 
 use crate::sets::{Random, brute_force, clustered, sorted};
 
@@ -22,13 +22,14 @@ fn sample(short: bool) -> Sample {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
     let set = sorted(&clustered(150, 11));
-    let packer = Packer::new().design(Design::named("halves").unwrap()).block_bytes(256);
-    let packer = packer.short_tables(short);
+    let packer = Packer::new()
+        .layout(Layout::new().design(Design::named("halves").unwrap()).block_bytes(256));
+    let packer = packer.with_layout(|it| it.short_tables(short));
     let ids: Vec<Vec<u64>> =
         (0..set.len() as u64).map(|i| (0..1 + i % 3).map(|id| 100 * i + id).collect()).collect();
     let each = set.iter().zip(&ids);
     let pairs = each.flat_map(|(&fp, ids)| ids.iter().map(move |&id| (fp, id)));
-    packer.low_bits(Some(16)).pack_with_ids(&path, pairs).unwrap();
+    packer.with_layout(|it| it.low_bits(Some(16))).pack_with_ids(&path, pairs).unwrap();
     let mut random = Random(12);
     let queries = (0..12)
         .map(|i| {

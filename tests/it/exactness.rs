@@ -1,7 +1,7 @@
 //! Every design, codec, block size, column width and radius against brute force and the plain
 //! decoder.
 
-use fpstore::{AccessPath, BitRange, Codec, Design, Packer, Store};
+use fpstore::{AccessPath, BitRange, Codec, Design, Layout, Packer, Store};
 use proptest::prelude::*;
 
 use crate::oracle;
@@ -67,8 +67,7 @@ proptest! {
         let temporary = tempfile::tempdir().unwrap();
         let path = temporary.path().join("store");
         let summary = Packer::new()
-            .design(design).codec(codec).low_bits(low_bits).block_bytes(1 << size)
-            .short_tables(short).pack(&path, set.iter().copied()).unwrap();
+            .layout(Layout::new().design(design).codec(codec).low_bits(low_bits).block_bytes(1 << size).short_tables(short)).pack(&path, set.iter().copied()).unwrap();
         let expected = sorted(&set);
         prop_assert_eq!(summary.distinct as usize, expected.len());
 

@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use fpstore::{
-    AccessPath, BatchPlan, Durability, ErrorKind, Match, OpenOptions, Packer, Searcher, Store,
-    StoreOptions,
+    AccessPath, BatchPlan, Durability, ErrorKind, Layout, Match, OpenOptions, Packer, Searcher,
+    Store, StoreOptions,
 };
 
 use crate::forge::writer::{SegmentSpec, StoreSpec, TableSpec, write_store};
@@ -19,7 +19,7 @@ fn set(count: usize) -> Vec<u64> {
 }
 
 fn packer(design: &str) -> Packer {
-    Packer::new().design(design.parse().unwrap()).block_bytes(512)
+    Packer::new().layout(Layout::new().design(design.parse().unwrap()).block_bytes(512))
 }
 
 /// A searcher that goes by filters, or by tables alone.
@@ -46,7 +46,10 @@ fn searches_by_filters_are_exact_and_look_into_fewer_blocks() {
         ("quarters", false, 1.0),
     ] {
         let path = temporary.path().join(design);
-        packer(design).short_tables(short).pack(&path, set.iter().copied()).unwrap();
+        packer(design)
+            .with_layout(|it| it.short_tables(short))
+            .pack(&path, set.iter().copied())
+            .unwrap();
         let store = Store::open(&path).unwrap();
         let mut by_blocks = searcher(&store, AccessPath::Tables);
         let before = store.heap_bytes();
@@ -187,7 +190,8 @@ fn living_stores_are_searched_by_filters() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
     let all = set(12_000);
-    let options = StoreOptions::new().design("halves".parse().unwrap()).ids(None);
+    let options =
+        StoreOptions::new().layout(Layout::new().design("halves".parse().unwrap())).ids(None);
     let writer = options.create(&path).unwrap();
     let store = Store::open(&path).unwrap();
     let (mut held, mut random, mut by_filters) = (BTreeSet::new(), Random(4), 0);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Instant;
 
-use fpstore::{Design, Error, Execution, OpenOptions, Packer, Store};
+use fpstore::{Design, Error, Execution, Layout, OpenOptions, Packer, Store};
 use proptest::prelude::*;
 
 use crate::forge::{self, Base, Forge};
@@ -67,7 +67,7 @@ proptest! {
         for i in (1..input.len()).rev() {
             input.swap(i, random.next() as usize % (i + 1));
         }
-        let packer = Packer::new().design(Design::named(design).unwrap()).block_bytes(1 << size);
+        let packer = Packer::new().layout(Layout::new().design(Design::named(design).unwrap()).block_bytes(1 << size));
         let summary = packer.pack_with_ids(&path, input.iter().copied()).unwrap();
         let ids = pairs(&map).count() as u64;
         prop_assert_eq!((summary.read, summary.ids), (input.len() as u64, Some(ids)));
@@ -209,8 +209,9 @@ fn line_numbers_take_little_more_than_their_width() {
     let set: Vec<u64> = (0..1 << 20).map(|_| random.next()).collect();
     for (block_bytes, most) in [(256, 20.5), (512, 20.26), (1024, 20.14), (4096, 20.06)] {
         let path = temporary.path().join(block_bytes.to_string());
-        let packer =
-            Packer::new().design(Design::named("single").unwrap()).block_bytes(block_bytes);
+        let packer = Packer::new().layout(
+            Layout::new().design(Design::named("single").unwrap()).block_bytes(block_bytes),
+        );
         packer.pack_with_ids(&path, set.iter().copied().zip(0..)).unwrap();
         let store = Store::open(&path).unwrap();
         let stats = store.stats().unwrap().segments[0].ids.unwrap();

@@ -4,7 +4,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
-use fpstore::{Design, Error, Execution, Join, JoinEvent, JoinSummary, Keep, Packer, Pair, Store};
+use fpstore::{
+    Design, Error, Execution, Join, JoinEvent, JoinSummary, Keep, Layout, Packer, Pair, Store,
+};
 use proptest::prelude::*;
 
 use crate::sets::{Random, clustered, sorted};
@@ -51,7 +53,10 @@ fn pigeonhole(set: &[u64], k: u32) -> Vec<Pair> {
 
 fn store(directory: &tempfile::TempDir, name: &str, design: &Design, set: &[u64]) -> Store {
     let path = directory.path().join(name);
-    Packer::new().design(design.clone()).block_bytes(256).pack(&path, set).unwrap();
+    Packer::new()
+        .layout(Layout::new().design(design.clone()).block_bytes(256))
+        .pack(&path, set)
+        .unwrap();
     Store::open(path).unwrap()
 }
 
@@ -271,7 +276,7 @@ fn the_heaviest_cluster_is_joined_exactly() {
     let path = directory.path().join("ball");
     // 200,000 records with ids on these values.
     let records = (0..200_000u64).map(|i| (ball[(i * 7919 % 43_745) as usize], i));
-    Packer::new().block_bytes(1024).pack_with_ids(&path, records).unwrap();
+    Packer::new().layout(Layout::new().block_bytes(1024)).pack_with_ids(&path, records).unwrap();
     let store = Store::open(path).unwrap();
     let mut degrees: HashMap<u64, u32> = ball.iter().map(|&fp| (fp, 0)).collect();
     let mut pairs = 0u64;

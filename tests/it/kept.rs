@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use fpstore::{
-    AsId, Codec, Design, Error, Fingerprint, Id, IdKind, OpenOptions, Packer, Snapshot,
+    AsId, Codec, Design, Error, Fingerprint, Id, IdKind, Layout, OpenOptions, Packer, Snapshot,
     StoreOptions, Writer, WriterOptions,
 };
 
@@ -183,16 +183,19 @@ fn living<I: AsId>(name: &str, options: StoreOptions, in_windows: bool, id: impl
 
 #[test]
 fn stores_of_this_version_are_written_once() {
-    let tables = || Packer::new().design(Design::named("halves").unwrap()).block_bytes(256);
-    packed("tables-xor", &tables().codec(Some(Codec::Xor)).low_bits(Some(16)));
-    packed("tables-gap", &tables().codec(Some(Codec::Gap)).low_bits(Some(24)));
-    packed("tables-short", &tables().short_tables(true));
+    let tables = || {
+        Packer::new()
+            .layout(Layout::new().design(Design::named("halves").unwrap()).block_bytes(256))
+    };
+    packed("tables-xor", &tables().with_layout(|it| it.codec(Some(Codec::Xor)).low_bits(Some(16))));
+    packed("tables-gap", &tables().with_layout(|it| it.codec(Some(Codec::Gap)).low_bits(Some(24))));
+    packed("tables-short", &tables().with_layout(|it| it.short_tables(true)));
     packed("tables-32-bits", &Packer::new().width::<u32>());
-    packed("large-blocks", &Packer::new().block_bytes(8192));
-    packed("parts-64-bits", &Packer::new().parts(4));
+    packed("large-blocks", &Packer::new().layout(Layout::new().block_bytes(8192)));
+    packed("parts-64-bits", &Packer::new().layout(Layout::new().parts(4)));
     packed("parts-128-bits", &Packer::new().width::<u128>());
     packed("parts-256-bits", &Packer::new().width::<[u64; 4]>());
-    packed("base-without-parts", &Packer::new().width::<[u64; 4]>().parts(0));
+    packed("base-without-parts", &Packer::new().width::<[u64; 4]>().layout(Layout::new().parts(0)));
     packed("recipe", &Packer::new().recipe("made by hand"));
     with_ids("ids-numbers", IdKind::Number, |i| i * i);
     with_ids("ids-text", IdKind::Text, |i| format!("https://a.example/{i}"));

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fpstore::{
-    Design, Durability, IdKind, JoinEvent, Match, Packer, Snapshot, Store, StoreOptions, Verdict,
-    Writer, WriterOptions,
+    Design, Durability, IdKind, JoinEvent, Layout, Match, Packer, Snapshot, Store, StoreOptions,
+    Verdict, Writer, WriterOptions,
 };
 
 use crate::sets;
@@ -95,9 +95,12 @@ impl Trial {
             least_window: 0,
         };
         let store = StoreOptions::new()
-            .design(Design::named(design).unwrap())
-            .block_bytes(256)
-            .short_tables(short)
+            .layout(
+                Layout::new()
+                    .design(Design::named(design).unwrap())
+                    .block_bytes(256)
+                    .short_tables(short),
+            )
             .ids(has_ids.then_some(IdKind::Number))
             .window(has_windows.then_some(Duration::from_secs(WINDOW)))
             .writer(options);

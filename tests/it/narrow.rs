@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use fpstore::{
-    AccessPath, Batch, BatchPlan, BatchSummary, BitRange, Codec, Design, Error, Execution, Match,
-    OpenOptions, Packer, Store, StoreOptions, WriterOptions,
+    AccessPath, Batch, BatchPlan, BatchSummary, BitRange, Codec, Design, Error, Execution, Layout,
+    Match, OpenOptions, Packer, Store, StoreOptions, WriterOptions,
 };
 use proptest::prelude::*;
 
@@ -96,8 +96,8 @@ proptest! {
     ) {
         let temporary = tempfile::tempdir().unwrap();
         let path = temporary.path().join("store");
-        let packer = Packer::new().width::<u32>().design(design.clone()).codec(codec);
-        let packer = packer.low_bits(low_bits).block_bytes(1 << size);
+        let packer = Packer::new().width::<u32>().layout(Layout::new().design(design.clone()).codec(codec));
+        let packer = packer.with_layout(|it| it.low_bits(low_bits).block_bytes(1 << size));
         packer.pack(&path, &set).unwrap();
         let set: BTreeSet<u32> = set.into_iter().collect();
         let all: Vec<u32> = set.iter().copied().collect();
@@ -148,7 +148,7 @@ fn sets_of_2_to_16_are_searched_exactly_in_every_design() {
             let path = temporary.path().join(format!("{name}-{number}"));
             let packer = Packer::new().width::<u32>();
             let packer = match Design::named_for(32, name) {
-                Some(design) => packer.design(design).block_bytes(256),
+                Some(design) => packer.with_layout(|it| it.design(design).block_bytes(256)),
                 None => packer,
             };
             packer.pack(&path, &set).unwrap();
@@ -237,9 +237,13 @@ fn a_design_of_another_width_is_refused() {
     let of_32 = Design::named_for(32, "halves").unwrap();
     assert_eq!((of_32.bits(), of_32.to_string().as_str()), (32, "halves"));
     assert_ne!(of_64, of_32);
-    let error = Packer::new().width::<u32>().design(of_64).pack(&path, [7u32]).unwrap_err();
+    let error = Packer::new()
+        .width::<u32>()
+        .layout(Layout::new().design(of_64))
+        .pack(&path, [7u32])
+        .unwrap_err();
     assert!(error.to_string().contains("halves, for 64 bits"), "{error}");
-    let error = Packer::new().design(of_32).pack(&path, [7u64]).unwrap_err();
+    let error = Packer::new().layout(Layout::new().design(of_32)).pack(&path, [7u64]).unwrap_err();
     assert!(error.to_string().contains("halves, for 32 bits"), "{error}");
     assert!(!path.exists());
     assert!(Design::named_for(128, "halves").is_none() && Design::read(32, "17,16").is_err());
@@ -317,7 +321,9 @@ fn every_flipped_byte_of_tables_of_32_bits_is_answered_rightly_or_refused() {
     let set: BTreeSet<u32> = (0..200).map(|_| random.next() as u32).collect();
     let all: Vec<u32> = set.iter().copied().collect();
     let design = Design::named_for(32, "halves").unwrap();
-    let packer = Packer::new().width::<u32>().design(design).block_bytes(256).low_bits(Some(8));
+    let packer = Packer::new()
+        .width::<u32>()
+        .layout(Layout::new().design(design).block_bytes(256).low_bits(Some(8)));
     packer.pack(&path, &all).unwrap();
     let queries: Vec<u32> = (0..10).map(|_| query(&mut random, &all, 3)).collect();
     let typed = |error: Error| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, UNIX_EPOCH};
 
-use fpstore::{Fingerprint, OpenOptions, Packer, Store, StoreOptions, WriterOptions};
+use fpstore::{Fingerprint, Layout, OpenOptions, Packer, Store, StoreOptions, WriterOptions};
 
 use crate::widths::{Random, matches, pairs};
 
@@ -14,9 +14,10 @@ const WINDOW: u64 = 3600;
 fn check<F: Fingerprint>(seed: u64, parts: Option<u16>) {
     let directory = tempfile::tempdir().unwrap();
     let options = WriterOptions::new().background(false);
-    let mut options = StoreOptions::new().width::<F>().ids(None).radius(12).writer(options);
+    let mut options =
+        StoreOptions::new().width::<F>().ids(None).layout(Layout::new().k(12)).writer(options);
     if let Some(parts) = parts {
-        options = options.parts(parts);
+        options = options.with_layout(|it| it.parts(parts));
     }
     let options = options.window(Some(Duration::from_secs(WINDOW)));
     let writer = options.create(directory.path().join("store")).unwrap();
@@ -88,7 +89,8 @@ fn what_is_far_takes_one_scan_of_tables_whose_radius_narrows() {
     let set: BTreeSet<u64> = (0..200_000).map(|_| random.fingerprint()).collect();
     for (design, is_hot) in [("single", false), ("single", true), ("quarters", true)] {
         let path = directory.path().join(design);
-        let packer = Packer::new().design(design.parse().unwrap()).replace(true);
+        let packer =
+            Packer::new().layout(Layout::new().design(design.parse().unwrap())).replace(true);
         packer.pack(&path, set.iter().copied()).unwrap();
         let options = OpenOptions::new().memory(if is_hot { u64::MAX } else { 0 });
         let store: Store = options.open(&path).unwrap();

@@ -1,6 +1,6 @@
 //! Predictions of the planner against what packs write and searches touch.
 
-use fpstore::{AccessPath, Design, Execution, Packer, Plan, Planner, Store};
+use fpstore::{AccessPath, Design, Execution, Layout, Packer, Plan, Planner, Prefer, Store};
 
 use crate::sets::{Random, sorted};
 
@@ -20,7 +20,8 @@ struct Counted {
 fn count_in(set: &[u64], plan: &Plan, queries: &[u64], k: u32) -> Counted {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
-    let packer = Packer::new().design(plan.design.clone()).block_bytes(plan.block_bytes);
+    let packer = Packer::new()
+        .layout(Layout::new().design(plan.design.clone()).block_bytes(plan.block_bytes));
     let summary = packer.pack(&path, set.iter().copied()).unwrap();
     let store = Store::open(&path).unwrap();
     let (blocks, decoded, scans) = search(&store, queries, k);
@@ -64,7 +65,8 @@ fn predicted_blocks_are_within_15_percent_of_those_counted_on_uniform_sets() {
             for &block_bytes in sizes {
                 let temporary = tempfile::tempdir().unwrap();
                 let path = temporary.path().join("store");
-                let packer = Packer::new().design(design.clone()).block_bytes(block_bytes);
+                let packer = Packer::new()
+                    .layout(Layout::new().design(design.clone()).block_bytes(block_bytes));
                 packer.pack(&path, set.iter().copied()).unwrap();
                 let store = Store::open(&path).unwrap();
                 for k in 1..=6 {
@@ -120,7 +122,7 @@ fn runs_of_a_clustered_set_tell_how_it_is_coded_where_a_sample_cannot() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
     let design: Design = "single".parse().unwrap();
-    let packer = Packer::new().design(design.clone()).block_bytes(1024);
+    let packer = Packer::new().layout(Layout::new().design(design.clone()).block_bytes(1024));
     let summary = packer.pack(&path, set.iter().copied()).unwrap();
     let planner = Planner::new(set.len() as u64).designs([design]).block_bytes(Some(1024));
     let sample: Vec<u64> = set.iter().copied().step_by(100).collect();
@@ -143,7 +145,8 @@ fn the_bytes_that_a_search_touches_are_counted_where_asked_and_as_predicted() {
         for block_bytes in [256, 2048] {
             let design: Design = design.parse().unwrap();
             let path = temporary.path().join(format!("{design}-{block_bytes}"));
-            let packer = Packer::new().design(design.clone()).block_bytes(block_bytes);
+            let packer =
+                Packer::new().layout(Layout::new().design(design.clone()).block_bytes(block_bytes));
             packer.pack(&path, set.iter().copied()).unwrap();
             let store = Store::open(&path).unwrap();
             let mut searcher = store.searcher();
@@ -275,7 +278,9 @@ fn a_pack_that_may_choose_takes_the_plan_for_its_set_whatever_the_threads() {
         for threads in [1, 3] {
             let temporary = tempfile::tempdir().unwrap();
             let path = temporary.path().join("store");
-            let packer = Packer::new().radius(k).execution(Execution::new().threads(threads));
+            let packer = Packer::new()
+                .layout(Layout::new().k(k))
+                .execution(Execution::new().threads(threads));
             let summary = packer.pack(&path, set.iter().copied()).unwrap();
             assert_eq!(summary.tables[0].block_bytes, plan.block_bytes, "k={k}");
             let stats = Store::open(&path).unwrap().stats().unwrap();
@@ -284,7 +289,37 @@ fn a_pack_that_may_choose_takes_the_plan_for_its_set_whatever_the_threads() {
         // What is given stays.
         let temporary = tempfile::tempdir().unwrap();
         let path = temporary.path().join("store");
-        let packer = Packer::new().radius(k).block_bytes(8192);
+        let packer = Packer::new().layout(Layout::new().k(k).block_bytes(8192));
         assert_eq!(packer.pack(&path, [1, 2]).unwrap().tables[0].block_bytes, 8192);
+    }
+}
+
+/// The first plan is what a pack chooses, also where larger designs and such of other widths are
+/// looked at.
+#[test]
+fn the_recommended_plan_is_what_a_pack_chooses() {
+    for (bits, count, k) in
+        [(64, 20_000, 3), (64, 12_000_000, 3), (64, 1 << 26, 1), (32, 12_000_000, 3)]
+    {
+        for prefer in [Prefer::Size, Prefer::Balanced, Prefer::Speed] {
+            let layout = Layout::new().k(k).prefer(prefer);
+            let packed = match bits {
+                64 => Packer::new().layout(layout).estimate(count).unwrap(),
+                _ => Packer::new().width::<u32>().layout(layout).estimate(count).unwrap(),
+            };
+            let planner = Planner::for_bits(bits, count).radius(k).prefer(prefer);
+            let plan = &planner.plans().unwrap()[0];
+            let planned = (Some(&plan.design), Some(plan.block_bytes), plan.short_tables);
+            let chosen = (packed.design.as_ref(), packed.block_bytes, packed.short_tables);
+            assert_eq!(planned, chosen, "{bits} bits, {count}, k = {k}, {prefer:?}");
+        }
+    }
+    for (bits, count, k) in [(128, 1 << 20, 8), (256, 1 << 20, 31), (256, 10_000_000, 40)] {
+        let layout = Layout::new().k(k);
+        let packed = match bits {
+            128 => Packer::new().width::<u128>().layout(layout).estimate(count).unwrap(),
+            _ => Packer::new().width::<[u64; 4]>().layout(layout).estimate(count).unwrap(),
+        };
+        assert_eq!(packed.parts, Some(fpstore::recommended_parts(bits, count, k).unwrap()));
     }
 }

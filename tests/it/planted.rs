@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use fpstore::{Corruption, Design, Error, Execution, OpenOptions, Packer, Store};
+use fpstore::{Corruption, Design, Error, Execution, Layout, OpenOptions, Packer, Store};
 
 fn halves() -> Packer {
-    Packer::new().design(Design::named("halves").unwrap()).block_bytes(256)
+    Packer::new().layout(Layout::new().design(Design::named("halves").unwrap()).block_bytes(256))
 }
 
 #[test]

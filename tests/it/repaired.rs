@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fpstore::{
-    Design, Execution, Fingerprint, OpenOptions, Packer, Repair, RepairReport, StoreOptions,
-    WriterOptions,
+    Design, Execution, Fingerprint, Layout, OpenOptions, Packer, Repair, RepairReport,
+    StoreOptions, WriterOptions,
 };
 
 use crate::sets::Random;
@@ -160,7 +160,7 @@ fn check_base<F: Fingerprint>(parts: u16, with_ids: bool) {
     let row = F::BITS as usize / 8;
     // Three chunks, the last of them not full.
     let count = 2 * CHUNK / row + 37;
-    let packer = Packer::new().width::<F>().parts(parts);
+    let packer = Packer::new().width::<F>().layout(Layout::new().parts(parts));
     let sample = Sample::<F>::packed(packer, count, with_ids);
     let [base] = &sample.files("-base.fpb")[..] else { panic!("one base") };
     let length = fs::metadata(base).unwrap().len() as usize;
@@ -252,7 +252,7 @@ fn what_a_repair_saves_of_a_base_and_what_it_says_is_lost_add_up_at_every_width(
 fn check_tables<F: Fingerprint>() {
     let packer = |design: &str| {
         let design = Design::named_for(F::BITS, design).unwrap();
-        Packer::new().width::<F>().design(design).block_bytes(256)
+        Packer::new().width::<F>().layout(Layout::new().design(design).block_bytes(256))
     };
     // So many that their blocks take as much at every width.
     let count = 800 * 64 / F::BITS as usize;
@@ -278,7 +278,11 @@ fn check_tables<F: Fingerprint>() {
         let sample = Sample::packed(packer("single"), count, with_ids);
         check_only_table(&sample);
         if F::BITS == u64::BITS {
-            let sample = Sample::packed(packer("quarters").short_tables(true), count, with_ids);
+            let sample = Sample::packed(
+                packer("quarters").with_layout(|it| it.short_tables(true)),
+                count,
+                with_ids,
+            );
             check_only_table(&sample);
             for table in &sample.files(".fpt")[1..] {
                 let length = fs::metadata(table).unwrap().len() as usize;

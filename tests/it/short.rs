@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use fpstore::{BatchPlan, Design, ErrorKind, Match, OpenOptions, Packer, Store, StoreOptions};
+use fpstore::{
+    BatchPlan, Design, ErrorKind, Layout, Match, OpenOptions, Packer, Store, StoreOptions,
+};
 
 use crate::sets::{Random, brute_force, sorted, uniform_and_near};
 
@@ -12,8 +14,9 @@ fn set(count: usize) -> Vec<u64> {
 }
 
 fn packer(design: &str) -> Packer {
-    let packer = Packer::new().design(design.parse::<Design>().unwrap()).block_bytes(512);
-    packer.short_tables(true)
+    let packer = Packer::new()
+        .layout(Layout::new().design(design.parse::<Design>().unwrap()).block_bytes(512));
+    packer.with_layout(|it| it.short_tables(true))
 }
 
 /// Bits of the keys of each table.
@@ -36,8 +39,11 @@ fn keys_have_the_bits_that_searches_need() {
         assert_eq!(key_bits(&Store::open(&path).unwrap()), expected, "{count} {design}");
     }
     let path = temporary.path().join("narrow");
-    let narrow = Packer::new().width::<u32>().short_tables(true);
-    narrow.design(Design::read(32, "quarters").unwrap()).pack(&path, 0..1000u32).unwrap();
+    let narrow = Packer::new().width::<u32>().layout(Layout::new().short_tables(true));
+    narrow
+        .with_layout(|it| it.design(Design::read(32, "quarters").unwrap()))
+        .pack(&path, 0..1000u32)
+        .unwrap();
     let store = OpenOptions::new().width::<u32>().open(&path).unwrap();
     let stats = store.stats().unwrap();
     assert!(stats.segments[0].tables.iter().all(|table| table.key_bits == 32));
@@ -75,7 +81,10 @@ fn a_store_is_smaller_and_answers_as_one_with_whole_tables() {
     let pairs =
         |set: &[u64]| set.iter().zip(0u64..).map(|(&one, id)| (one, id)).collect::<Vec<_>>();
     packer("quarters").pack_with_ids(&short, pairs(&set)).unwrap();
-    packer("quarters").short_tables(false).pack_with_ids(&whole, pairs(&set)).unwrap();
+    packer("quarters")
+        .with_layout(|it| it.short_tables(false))
+        .pack_with_ids(&whole, pairs(&set))
+        .unwrap();
     let (short, whole) = (Store::open(&short).unwrap(), Store::open(&whole).unwrap());
     assert_eq!(short.verify().unwrap().fingerprints, set.len() as u64);
     let bytes = |store: &Store| {
@@ -125,17 +134,20 @@ fn a_pack_chooses_them_where_that_is_planned_and_tells_what_they_take() {
         let estimate = packer.estimate(1 << 24).unwrap();
         (estimate.design.unwrap().to_string(), estimate.short_tables)
     };
-    let whole = Packer::new().design("halves".parse().unwrap());
+    let whole = Packer::new().layout(Layout::new().design("halves".parse().unwrap()));
     assert_eq!(chosen(whole), ("halves".to_string(), false));
-    assert_eq!(chosen(Packer::new().low_bits(Some(32))), ("single".to_string(), false));
+    assert_eq!(
+        chosen(Packer::new().layout(Layout::new().low_bits(Some(32)))),
+        ("single".to_string(), false)
+    );
     // Asked for short tables, there are some.
-    let (design, short) = chosen(Packer::new().short_tables(true));
+    let (design, short) = chosen(Packer::new().layout(Layout::new().short_tables(true)));
     assert!(short && design != "single", "{design}");
     // The estimate is that of what is packed.
     let temporary = tempfile::tempdir().unwrap();
     let set = set(300_000);
     for (design, low_bits) in [("32,16", Some(16)), ("quarters", None), ("2of3+1of2", None)] {
-        let packer = packer(design).low_bits(low_bits);
+        let packer = packer(design).with_layout(|it| it.low_bits(low_bits));
         let estimate = packer.estimate(set.len() as u64).unwrap();
         let summary = packer.pack(temporary.path().join(design), set.iter().copied()).unwrap();
         let error = estimate.store_bytes as f64 / summary.bytes as f64 - 1.0;
@@ -152,7 +164,9 @@ fn of_sets_far_from_uniform_short_tables_take_no_more_than_whole_ones() {
     for (name, set) in [("consecutive", consecutive), ("below 2^32", below)] {
         let bytes = |short| {
             let path = temporary.path().join(format!("{name}-{short}"));
-            let packed = packer("quarters").short_tables(short).pack(&path, set.iter().copied());
+            let packed = packer("quarters")
+                .with_layout(|it| it.short_tables(short))
+                .pack(&path, set.iter().copied());
             let store = Store::open(&path).unwrap();
             store.verify().unwrap();
             let found = store.search(set[5] ^ 3, 3).unwrap();
@@ -171,9 +185,11 @@ fn what_cannot_be_short_is_refused() {
     let path = temporary.path().join("store");
     let single = packer("single").pack(&path, [1u64, 2]);
     assert_eq!(single.unwrap_err().kind(), ErrorKind::InvalidInput);
-    let parts = Packer::new().parts(3).short_tables(true).pack(&path, [1u64, 2]);
+    let parts =
+        Packer::new().layout(Layout::new().parts(3).short_tables(true)).pack(&path, [1u64, 2]);
     assert_eq!(parts.unwrap_err().kind(), ErrorKind::InvalidInput);
-    let wide = Packer::new().width::<u128>().short_tables(true).pack(&path, [1u128]);
+    let wide =
+        Packer::new().width::<u128>().layout(Layout::new().short_tables(true)).pack(&path, [1u128]);
     assert_eq!(wide.unwrap_err().kind(), ErrorKind::InvalidInput);
     assert!(!path.exists());
 }
@@ -183,7 +199,8 @@ fn merged_segments_have_short_tables_again() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
     let set = set(20_000);
-    let options = StoreOptions::new().design("quarters".parse().unwrap()).short_tables(true);
+    let options = StoreOptions::new()
+        .layout(Layout::new().design("quarters".parse().unwrap()).short_tables(true));
     let writer = options.ids(None).create(&path).unwrap();
     for part in set.chunks(7000) {
         writer.insert_fingerprints(part).unwrap();

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use fpstore::{
-    Codec, Design, Error, Execution, Match, Objective, OpenOptions, Packer, Phase, Progress, Store,
+    Codec, Design, Error, Execution, Layout, Match, OpenOptions, Packer, Phase, Prefer, Progress,
+    Store,
 };
 
 use crate::sets::{Random, brute_force, clustered, sorted};
@@ -23,7 +24,7 @@ fn files(path: &Path) -> Vec<(String, Vec<u8>)> {
 
 /// A packer of two tables.
 fn halves() -> Packer {
-    Packer::new().design(Design::named("halves").unwrap())
+    Packer::new().layout(Layout::new().design(Design::named("halves").unwrap()))
 }
 
 #[test]
@@ -32,7 +33,8 @@ fn files_do_not_depend_on_the_order_of_the_input_its_duplicates_or_the_threads()
     let temporary = tempfile::tempdir().unwrap();
     let pack = |name: &str, threads: usize, input: Vec<u64>| {
         let path = temporary.path().join(name);
-        let packer = Packer::new().design(Design::named("3of6").unwrap()).block_bytes(512);
+        let packer = Packer::new()
+            .layout(Layout::new().design(Design::named("3of6").unwrap()).block_bytes(512));
         packer.execution(Execution::new().threads(threads)).pack(&path, input).unwrap();
         files(&path)
     };
@@ -115,8 +117,9 @@ fn fingerprints_with_the_same_low_bits_are_told_apart() {
         (0..3000).map(|_| part() << 48 | part() << 32 | part() << 16 | part()).collect();
     for design in Design::NAMES {
         let path = temporary.path().join(design);
-        let packer = Packer::new().design(design.parse().unwrap()).low_bits(Some(16));
-        packer.block_bytes(8192).pack(&path, &set[..]).unwrap();
+        let packer =
+            Packer::new().layout(Layout::new().design(design.parse().unwrap()).low_bits(Some(16)));
+        packer.with_layout(|it| it.block_bytes(8192)).pack(&path, &set[..]).unwrap();
         let store = Store::open(&path).unwrap();
         for &query in &set[..200] {
             for k in [0, 1, 2, 3, 5] {
@@ -133,7 +136,7 @@ fn folding_an_iterator_gives_what_its_steps_give() {
     let set = clustered(20_000, 5);
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
-    Packer::new().block_bytes(256).pack(&path, set.iter().copied()).unwrap();
+    Packer::new().layout(Layout::new().block_bytes(256)).pack(&path, set.iter().copied()).unwrap();
     let table = path.join("segment-0000000000000001-table-000.fpt");
     let sound = fs::read(&table).unwrap();
     // Sound; with a damaged block in the middle; and in the first one.
@@ -167,7 +170,7 @@ fn many_threads_search_one_store_at_once() {
     let set = clustered(20_000, 4);
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
-    Packer::new().block_bytes(256).pack(&path, set.iter().copied()).unwrap();
+    Packer::new().layout(Layout::new().block_bytes(256)).pack(&path, set.iter().copied()).unwrap();
     // Freshly opened, so that the first touches of blocks race as well.
     let store = Store::open(&path).unwrap();
     std::thread::scope(|scope| {
@@ -207,7 +210,7 @@ fn an_open_store_stays_as_it_was_when_it_is_replaced() {
     halves().pack(&path, [1, 2, 3]).unwrap();
     let old = Store::open(&path).unwrap();
     assert!(matches!(halves().pack(&path, [4]), Err(Error::Exists { .. })));
-    halves().replace(true).radius(5).pack(&path, [4, 5]).unwrap();
+    halves().replace(true).with_layout(|it| it.k(5)).pack(&path, [4, 5]).unwrap();
     let listed = |store: &Store| store.iter().collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(listed(&old), [1, 2, 3]);
     let new = Store::open(&path).unwrap();
@@ -245,7 +248,10 @@ fn nothing_but_a_store_is_replaced_and_what_a_stopped_pack_left_goes() {
         fs::write(stopped.join(name), "").unwrap();
     }
     assert!(matches!(Store::open(&stopped), Err(Error::NotAStore { .. })));
-    Packer::new().design(Design::named("single").unwrap()).pack(&stopped, [1]).unwrap();
+    Packer::new()
+        .layout(Layout::new().design(Design::named("single").unwrap()))
+        .pack(&stopped, [1])
+        .unwrap();
     let names: Vec<_> = files(&stopped).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["lock", "manifest.fps", "segment-0000000000000005-table-000.fpt"]);
 }
@@ -366,11 +372,11 @@ fn options_out_of_range_are_refused_before_anything_is_written() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
     for packer in [
-        Packer::new().radius(65),
-        Packer::new().block_bytes(128),
-        Packer::new().block_bytes(1000),
-        Packer::new().block_bytes(1 << 17),
-        Packer::new().low_bits(Some(12)),
+        Packer::new().layout(Layout::new().k(65)),
+        Packer::new().layout(Layout::new().block_bytes(128)),
+        Packer::new().layout(Layout::new().block_bytes(1000)),
+        Packer::new().layout(Layout::new().block_bytes(1 << 17)),
+        Packer::new().layout(Layout::new().low_bits(Some(12))),
         Packer::new().execution(Execution::new().threads(1025)),
     ] {
         let error = packer.pack(&path, [1]).unwrap_err();
@@ -416,7 +422,7 @@ fn statistics_add_up_to_the_files() {
     let set = clustered(10_000, 6);
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
-    let packer = Packer::new().codec(Some(Codec::Xor)).low_bits(Some(0));
+    let packer = Packer::new().layout(Layout::new().codec(Some(Codec::Xor)).low_bits(Some(0)));
     let summary = packer.pack(&path, set.iter().copied()).unwrap();
     let stats = Store::open(&path).unwrap().stats().unwrap();
     // What is in `lock` means nothing.
@@ -469,7 +475,8 @@ fn verify_tells_each_key_of_each_table_and_each_id_once() {
     let path = temporary.path().join("store");
     let mut random = Random(34);
     let pairs = (0..300_000u64).map(|i| (random.next(), i / 2));
-    let packer = Packer::new().design(Design::named("thirds").unwrap()).block_bytes(256);
+    let packer = Packer::new()
+        .layout(Layout::new().design(Design::named("thirds").unwrap()).block_bytes(256));
     let summary = packer.pack_with_ids(&path, pairs).unwrap();
     let told = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&told);
@@ -495,9 +502,10 @@ fn the_planner_of_a_summary_knows_the_set_and_what_was_left_to_choose() {
     let chosen = (balanced.design(), balanced.block_bytes());
     assert_eq!((Some(&best.design), Some(best.block_bytes)), chosen);
     // What it predicts of another preference is what that gives.
-    for objective in [Objective::Size, Objective::Speed] {
-        let plan = balanced.planner.clone().objective(objective).best().unwrap().unwrap();
-        let other = pack(&format!("{objective:?}"), Packer::new().objective(objective));
+    for objective in [Prefer::Size, Prefer::Speed] {
+        let plan = balanced.planner.clone().prefer(objective).best().unwrap().unwrap();
+        let other =
+            pack(&format!("{objective:?}"), Packer::new().layout(Layout::new().prefer(objective)));
         let chosen = (other.design(), other.block_bytes());
         assert_eq!((Some(&plan.design), Some(plan.block_bytes)), chosen);
         let error = plan.store_bytes as f64 / other.bytes as f64 - 1.0;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fpstore::{Codec, Design, Error, Execution, Fingerprint, OpenOptions, Packer, Store};
+use fpstore::{Codec, Design, Error, Execution, Fingerprint, Layout, OpenOptions, Packer, Store};
 
 use crate::forge::{self, BaseSpec, Forge, SegmentSpec};
 use crate::oracle::{self, Bits};
@@ -64,10 +64,13 @@ pub fn pack(spec: &BaseSpec, path: &Path) {
 fn pack_as<F: Fingerprint>(spec: &BaseSpec, path: &Path, own: impl Fn(u64) -> F + Copy) {
     let packer = Packer::new()
         .width::<F>()
-        .design(Design::read(spec.bits.into(), spec.design).unwrap())
-        .codec(Some(spec.codec.parse().unwrap()))
-        .block_bytes(spec.block_bytes)
-        .low_bits(Some(spec.low_bits))
+        .layout(
+            Layout::new()
+                .design(Design::read(spec.bits.into(), spec.design).unwrap())
+                .codec(Some(spec.codec.parse().unwrap()))
+                .block_bytes(spec.block_bytes)
+                .low_bits(Some(spec.low_bits)),
+        )
         .execution(Execution::new().threads(1));
     match &spec.ids {
         None => packer.pack(path, spec.fingerprints.iter().map(|&one| own(one))).unwrap(),
@@ -88,7 +91,7 @@ fn pack_wide<F: Fingerprint>(segment: &SegmentSpec, path: &Path) {
         let row = F::from_be_slice(&row).unwrap();
         ids.iter().map(move |&id| (row, id))
     });
-    let packer = Packer::new().width::<F>().radius(3).parts(parts as u16);
+    let packer = Packer::new().width::<F>().layout(Layout::new().k(3).parts(parts as u16));
     packer.execution(Execution::new().threads(1)).pack_with_ids(path, pairs).unwrap();
     fs::remove_file(path.join("lock")).unwrap();
 }

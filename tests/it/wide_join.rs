@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
 use fpstore::{
-    Costs, Error, Execution, Fingerprint, Join, JoinEvent, OpenOptions, Packer, Snapshot,
+    Costs, Error, Execution, Fingerprint, Join, JoinEvent, Layout, OpenOptions, Packer, Snapshot,
     StoreOptions, WriterOptions,
 };
 use proptest::prelude::*;
@@ -92,7 +92,7 @@ fn living<F: Fingerprint>(
     let writer = WriterOptions::new().background(false).tail_records(set.len() / 3 + 1);
     let mut options = StoreOptions::new().width::<F>().ids(None).writer(writer);
     if let Some(parts) = parts {
-        options = options.parts(parts);
+        options = options.with_layout(|it| it.parts(parts));
     }
     let writer = options.create(path).unwrap();
     let mut list: Vec<F> = set.iter().copied().collect();
@@ -166,7 +166,8 @@ proptest! {
 fn a_window_is_joined_by_itself() {
     let directory = tempfile::tempdir().unwrap();
     let options = WriterOptions::new().background(false);
-    let options = StoreOptions::new().width::<u128>().ids(None).radius(20).writer(options);
+    let options =
+        StoreOptions::new().width::<u128>().ids(None).layout(Layout::new().k(20)).writer(options);
     let writer = options
         .window(Some(Duration::from_secs(WINDOW)))
         .create(directory.path().join("store"))
@@ -191,7 +192,11 @@ fn a_window_is_joined_by_itself() {
 
 fn packed<F: Fingerprint>(directory: &Path, set: &BTreeSet<F>) -> Snapshot<F> {
     let path = directory.join("store");
-    Packer::new().width::<F>().radius(31).pack(&path, set.iter().copied()).unwrap();
+    Packer::new()
+        .width::<F>()
+        .layout(Layout::new().k(31))
+        .pack(&path, set.iter().copied())
+        .unwrap();
     OpenOptions::new().width::<F>().open(&path).unwrap().snapshot()
 }
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fpstore::{
-    BatchPlan, Error, ErrorKind, Execution, Fingerprint, IdKind, Match, OpenOptions, Packer, Store,
-    StoreOptions, Verdict, WriterOptions,
+    BatchPlan, Error, ErrorKind, Execution, Fingerprint, IdKind, Layout, Match, OpenOptions,
+    Packer, Store, StoreOptions, Verdict, WriterOptions,
 };
 use proptest::prelude::*;
 
@@ -97,9 +97,9 @@ fn check<F: Fingerprint>(seed: u64, count: usize, parts: Option<u16>, with_ids: 
     let set: BTreeSet<F> = list.iter().copied().collect();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
-    let mut packer = Packer::new().width::<F>().radius(k.min(F::BITS));
+    let mut packer = Packer::new().width::<F>().layout(Layout::new().k(k.min(F::BITS)));
     if let Some(parts) = parts {
-        packer = packer.parts(parts);
+        packer = packer.with_layout(|it| it.parts(parts));
     }
     if random.below(3) == 0 {
         packer = packer.execution(Execution::new().memory(16 << 20));
@@ -240,10 +240,10 @@ fn check_living<F: Fingerprint>(seed: u64, with_ids: bool, parts: Option<u16>, k
     let mut create = StoreOptions::new()
         .width::<F>()
         .ids(with_ids.then_some(IdKind::Number))
-        .radius(k)
+        .layout(Layout::new().k(k))
         .writer(options());
     if let Some(parts) = parts {
-        create = create.parts(parts);
+        create = create.with_layout(|it| it.parts(parts));
     }
     let mut writer = create.create(&path).unwrap();
     let mut model: BTreeMap<F, BTreeSet<u64>> = BTreeMap::new();
@@ -398,7 +398,8 @@ fn check_alike<F: Fingerprint>(seed: u64) {
     let set: BTreeSet<F> = list.iter().copied().collect();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("packed");
-    let summary = Packer::new().width::<F>().radius(12).pack(&path, &list).unwrap();
+    let summary =
+        Packer::new().width::<F>().layout(Layout::new().k(12)).pack(&path, &list).unwrap();
     let store = open::<F>(&path);
     let keys = |store: &Store<F>| -> Vec<Vec<u32>> {
         let segment = store.stats().unwrap().segments.remove(0);
@@ -422,7 +423,8 @@ fn check_alike<F: Fingerprint>(seed: u64) {
     // Writers choose the same, whatever they merged it from.
     let live = directory.path().join("live");
     let options = WriterOptions::new().background(false).tail_records(2_000);
-    let create = StoreOptions::new().width::<F>().ids(None).radius(12).writer(options);
+    let create =
+        StoreOptions::new().width::<F>().ids(None).layout(Layout::new().k(12)).writer(options);
     let writer = create.create(&live).unwrap();
     list.chunks(1_000).for_each(|some| writer.insert_fingerprints(some).unwrap());
     writer.merge_all().unwrap();
@@ -458,7 +460,7 @@ fn do_not_depend_on_the_memory(list: &[u128]) {
     let directory = tempfile::tempdir().unwrap();
     let files = |name: &str, execution: Execution| {
         let path = directory.path().join(name);
-        let packer = Packer::new().width::<u128>().radius(8).execution(execution);
+        let packer = Packer::new().width::<u128>().layout(Layout::new().k(8)).execution(execution);
         let summary = packer.pack(&path, list).unwrap();
         let mut files: Vec<_> = std::fs::read_dir(&path).unwrap().map(Result::unwrap).collect();
         files.sort_by_key(|file| file.file_name());
@@ -490,9 +492,12 @@ fn what_a_width_cannot_have_is_refused() {
     let path = directory.path().join("store");
     let wide = || Packer::new().width::<[u64; 4]>();
     let design = fpstore::Design::named("quarters").unwrap();
-    for packer in
-        [wide().design(design), wide().block_bytes(512), wide().radius(257), wide().parts(43)]
-    {
+    for packer in [
+        wide().with_layout(|it| it.design(design)),
+        wide().with_layout(|it| it.block_bytes(512)),
+        wide().with_layout(|it| it.k(257)),
+        wide().with_layout(|it| it.parts(43)),
+    ] {
         let error = packer.pack(&path, [[1; 4]]).unwrap_err();
         assert!(matches!(error, Error::InvalidOption { .. }), "{error}");
     }

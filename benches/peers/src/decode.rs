@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use fpstore::{Codec, Design, Packer, Store};
+use fpstore::{Codec, Design, Layout, Packer, Store};
 use pco::ChunkConfig;
 use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress};
 use sux::dict::{EliasFano, EliasFanoBuilder};
@@ -159,11 +159,13 @@ fn encode(set: &[u64], directory: &Path) -> Result<Vec<Contestant>> {
     for (codec, codec_name) in [(Codec::Gap, "gap"), (Codec::Xor, "xor")] {
         for (low_bits, low_name) in [(Some(0), "L = 0"), (None, "L auto")] {
             let path = directory.join(format!("{codec_name}-{}", low_bits.is_some()));
-            let packer = Packer::new()
-                .design(single.clone())
-                .block_bytes(BLOCK_BYTES)
-                .codec(Some(codec))
-                .low_bits(low_bits);
+            let packer = Packer::new().layout(
+                Layout::new()
+                    .design(single.clone())
+                    .block_bytes(BLOCK_BYTES)
+                    .codec(Some(codec))
+                    .low_bits(low_bits),
+            );
             let bytes = packer.pack(&path, set.iter().copied())?.bytes as usize;
             let name = format!("fpstore {codec_name}, {low_name}, {BLOCK_BYTES}");
             contestants.push(contestant(&name, bytes, Store::open(&path)?));

@@ -49,7 +49,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use crate::engines::fpstore_design::Layout;
+use crate::engines::fpstore_design::Tables;
 use crate::engines::{Kind, RADIUS};
 use crate::report::{Csv, Json};
 use crate::scan::Scanner;
@@ -87,7 +87,7 @@ struct Arguments {
     /// Designs of fpstore; parts of your own widths are joined by slashes, as in 24/20/20, and
     /// tables are short with `+short` behind it
     #[arg(long, value_delimiter = ',', default_value = "quarters,halves,single")]
-    designs: Vec<Layout>,
+    designs: Vec<Tables>,
 
     /// Bytes per block of fpstore
     #[arg(long, value_delimiter = ',', default_value = "512,1024")]

@@ -6,7 +6,7 @@ use fpstore::Store;
 use tempfile::TempDir;
 
 use crate::Result;
-use crate::engines::fpstore_design::{Layout, pack};
+use crate::engines::fpstore_design::{Tables, pack};
 
 /// An open store in a directory that vanishes with it. Every block has been touched.
 pub struct Packed {
@@ -18,7 +18,7 @@ pub struct Packed {
 /// Packs the set in every design with every size of blocks.
 pub fn build(
     set: &[u64],
-    designs: &[Layout],
+    designs: &[Tables],
     block_bytes: &[u32],
     directory: &Path,
 ) -> Result<Vec<Packed>> {

@@ -68,6 +68,7 @@ impl SegmentOnDisk {
 mod tests {
     use super::*;
     use crate::design::Design;
+    use crate::plan::Layout;
     use crate::store::{OpenOptions, Packer};
 
     #[test]
@@ -75,7 +76,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store");
         let set = (0..1u64 << 17).map(|i| crate::set_sum::term(i) as u64);
-        Packer::new().design(Design::named("quarters").unwrap()).pack(&path, set).unwrap();
+        Packer::new()
+            .layout(Layout::new().design(Design::named("quarters").unwrap()))
+            .pack(&path, set)
+            .unwrap();
         let store = OpenOptions::new().width::<u64>().in_memory(true).open(&path).unwrap();
         let costs = Costs::default();
         let snapshot = store.snapshot();

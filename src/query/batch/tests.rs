@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::*;
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
+use crate::plan::Layout;
 use crate::segment::{Index, Segment};
 use crate::store::{Packer, Store};
 
@@ -38,7 +39,10 @@ fn a_hot_index_makes_searches_the_plan_of_more_batches() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     let set: Vec<u64> = (0..20_000).map(random).collect();
-    Packer::new().design("quarters".parse().unwrap()).pack(&path, set.iter().copied()).unwrap();
+    Packer::new()
+        .layout(Layout::new().design("quarters".parse().unwrap()))
+        .pack(&path, set.iter().copied())
+        .unwrap();
     let queries: Vec<u64> = (0..20_000).map(|i| near(set[i as usize], 3, i)).collect();
     let store = Store::open(&path).unwrap();
     let batch = store.batch(3).execution(Execution::new().threads(1));

@@ -11,6 +11,7 @@ use super::*;
 use crate::error::Error;
 use crate::execution::Execution;
 use crate::fingerprint::{Fingerprint, successor};
+use crate::plan::Layout;
 use crate::query::search::tests::store_of_segments;
 use crate::store::{OpenOptions, Packer, Store};
 
@@ -125,7 +126,7 @@ fn check_width<F: Fingerprint>(
     let [a, b] = sets.map(Iterator::collect::<BTreeSet<F>>);
     let pack = |name: &str, set: &BTreeSet<F>, parts| {
         let path = temporary.path().join(name);
-        let packer = Packer::new().width::<F>().parts(parts);
+        let packer = Packer::new().width::<F>().layout(Layout::new().parts(parts));
         packer.pack(&path, set.iter().copied()).unwrap();
         OpenOptions::new().width::<F>().open(&path).unwrap()
     };

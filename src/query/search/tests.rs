@@ -7,6 +7,7 @@ use std::path::Path;
 use super::*;
 use crate::fingerprint::{key_of, of_key};
 use crate::format::{MANIFEST_NAME, Manifest, ids_name, table_name};
+use crate::plan::Layout;
 use crate::segment::{AccessPath, Index, Segment};
 use crate::store::{OpenOptions, Packer, Store};
 
@@ -99,7 +100,7 @@ fn work_in_bases_is_counted_for_each_search_by_itself() {
         u128::from(random ^ random >> 32)
     };
     let set: Vec<u128> = (0..20_000).map(|_| next() << 64 | next()).collect();
-    Packer::new().width::<u128>().parts(8).pack(&path, &set).unwrap();
+    Packer::new().width::<u128>().layout(Layout::new().parts(8)).pack(&path, &set).unwrap();
     let store = crate::store::OpenOptions::new().width::<u128>().open(&path).unwrap();
     let mut searcher = store.searcher();
     let count = set.len() as u64;
@@ -138,7 +139,7 @@ fn matches_that_several_parts_find_count_once_against_a_limit() {
         center ^ two(16) ^ two(32) ^ two(48)
     }));
     set.extend((0..300_000).map(|_| next()));
-    Packer::new().parts(4).pack(&path, set.iter().copied()).unwrap();
+    Packer::new().layout(Layout::new().parts(4)).pack(&path, set.iter().copied()).unwrap();
     let store = Store::open(&path).unwrap();
     let expected = {
         let near = |fingerprint: &&u64| (**fingerprint ^ center).count_ones() <= 7;
@@ -213,8 +214,12 @@ fn searches_in_hot_indexes_and_in_tables_find_what_brute_force_finds() {
     ];
     for (design, block_bytes, low_bits) in layouts {
         let path = directory.path().join(design);
-        let packer = Packer::new().design(design.parse().unwrap()).block_bytes(block_bytes);
-        packer.low_bits(Some(low_bits)).pack(&path, set.iter().copied()).unwrap();
+        let packer = Packer::new()
+            .layout(Layout::new().design(design.parse().unwrap()).block_bytes(block_bytes));
+        packer
+            .with_layout(|it| it.low_bits(Some(low_bits)))
+            .pack(&path, set.iter().copied())
+            .unwrap();
         for memory in [0, u64::MAX] {
             let store = OpenOptions::new().memory(memory).open(&path).unwrap();
             let is_hot = memory > 0;
@@ -277,7 +282,8 @@ fn damage_that_no_search_concerns_ends_the_building_of_a_hot_index_and_nothing_e
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     let set: Vec<u64> = (0..50_000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
-    let packer = Packer::new().design("quarters".parse().unwrap()).block_bytes(256);
+    let packer =
+        Packer::new().layout(Layout::new().design("quarters".parse().unwrap()).block_bytes(256));
     packer.pack(&path, set.iter().copied()).unwrap();
     let file = path.join(table_name(1, 0));
     let mut bytes = fs::read(&file).unwrap();
@@ -311,7 +317,7 @@ fn a_search_in_a_hot_index_stops_before_it_compares_keys() {
     let path = directory.path().join("store");
     let mut next = numbers(11);
     let set: BTreeSet<u64> = (0..5000).map(|_| next()).collect();
-    let packer = Packer::new().design("quarters".parse().unwrap());
+    let packer = Packer::new().layout(Layout::new().design("quarters".parse().unwrap()));
     packer.pack(&path, set.iter().copied()).unwrap();
     let store = Store::open(&path).unwrap();
     let snapshot = store.snapshot();
@@ -470,7 +476,11 @@ fn a_search_is_explained_by_the_path_that_it_takes() {
     let path = directory.path().join("base");
     let wide: Vec<u128> =
         (0..20_000).map(|_| u128::from(next()) << 64 | u128::from(next())).collect();
-    Packer::new().width::<u128>().radius(8).pack(&path, wide.iter().copied()).unwrap();
+    Packer::new()
+        .width::<u128>()
+        .layout(Layout::new().k(8))
+        .pack(&path, wide.iter().copied())
+        .unwrap();
     let store = OpenOptions::new().width::<u128>().open(&path).unwrap();
     for (k, expected) in [(8, AccessPath::Parts), (64, AccessPath::Scan)] {
         let [of] = store.searcher().explain(wide[3], k).unwrap()[..] else { panic!("not one") };
@@ -486,8 +496,9 @@ fn where_short_tables_lead_everywhere_the_first_one_is_scanned() {
     let mut next = numbers(4);
     // All begin alike, but for few bits, and so do their keys in the tables of the later parts.
     let set: Vec<u64> = (0..4000).map(|_| next() & 0x1111 << 48 | next() & 0xFFFF).collect();
-    let packer = Packer::new().design("quarters".parse().unwrap()).short_tables(true);
-    packer.block_bytes(256).pack(&path, set.iter().copied()).unwrap();
+    let packer =
+        Packer::new().layout(Layout::new().design("quarters".parse().unwrap()).short_tables(true));
+    packer.with_layout(|it| it.block_bytes(256)).pack(&path, set.iter().copied()).unwrap();
     let store = OpenOptions::new().memory(0).open(&path).unwrap();
     let mut searcher = store.searcher();
     let mut scans = 0;

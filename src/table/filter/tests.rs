@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::design::Design;
 use crate::fingerprint::Fingerprint;
+use crate::plan::Layout;
 use crate::set_sum::term;
 use crate::store::{OpenOptions, Packer, Store};
 
@@ -30,11 +31,14 @@ fn words(seed: u64, uniform: usize, near: usize) -> Vec<u64> {
 
 fn store<F: Fingerprint>(path: &Path, set: &[F], how: (&str, u32, bool)) -> Store<F> {
     let (design, block_bytes, short) = how;
-    let packer = Packer::new()
-        .width::<F>()
-        .design(Design::read(F::BITS, design).unwrap())
-        .block_bytes(block_bytes);
-    packer.replace(true).short_tables(short).pack(path, set.iter().copied()).unwrap();
+    let packer = Packer::new().width::<F>().layout(
+        Layout::new().design(Design::read(F::BITS, design).unwrap()).block_bytes(block_bytes),
+    );
+    packer
+        .replace(true)
+        .with_layout(|it| it.short_tables(short))
+        .pack(path, set.iter().copied())
+        .unwrap();
     OpenOptions::new().width::<F>().open(path).unwrap()
 }
 

@@ -17,7 +17,7 @@ use crate::hot_index;
 use crate::id::{Id, IdKind};
 use crate::ids::Ids;
 use crate::log::Follower;
-use crate::plan::{LayoutOptions, Objective};
+use crate::plan::Layout;
 use crate::snapshot::Snapshot;
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
@@ -97,14 +97,14 @@ pub(super) fn alone<T: Send>(test: impl FnOnce() -> T + Send) -> T {
 
 /// Creates an empty store.
 pub(super) fn create_in(disk: &Simulated, shape: RecordShape) -> Result<()> {
-    let options = LayoutOptions {
+    let options = Layout {
         design: Design::named("single"),
         block_bytes: Some(256),
         codec: Some(Codec::Gap),
         low_bits: Some(32),
-        ..LayoutOptions::new(3)
+        ..Layout::new()
     };
-    let settings = Settings::plan(64, &options, Objective::default())?;
+    let settings = Settings::plan(64, &options)?;
     let windows = WindowsSection { seconds: WINDOW_SECONDS, windows: Vec::new() };
     let windows = shape.windows.then_some(windows);
     let names = shape.names.then_some(IdKind::Text);

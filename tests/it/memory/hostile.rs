@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use fpstore::{BatchPlan, Codec, Corruption, Design, Error, Execution, Packer, Store};
+use fpstore::{BatchPlan, Codec, Corruption, Design, Error, Execution, Layout, Packer, Store};
 use libtest_mimic::Trial;
 
 use crate::forge::{Forge, Part, Place};
@@ -28,8 +28,12 @@ const BLOCK_KEYS: u32 = 65_425;
 fn pack(path: &Path, count: usize) {
     let mut random = Random(1);
     let set: Vec<u64> = (0..count).map(|_| random.next()).collect();
-    let packer = Packer::new().design(Design::named("single").unwrap()).codec(Some(Codec::Gap));
-    packer.block_bytes(BLOCK_BYTES as u32).low_bits(Some(0)).pack(path, &set).unwrap();
+    let packer = Packer::new()
+        .layout(Layout::new().design(Design::named("single").unwrap()).codec(Some(Codec::Gap)));
+    packer
+        .with_layout(|it| it.block_bytes(BLOCK_BYTES as u32).low_bits(Some(0)))
+        .pack(path, &set)
+        .unwrap();
 }
 
 fn save(forge: &Forge, path: &Path) {
@@ -102,7 +106,7 @@ fn hot_index_of_too_many() {
     let path = directory.path().join("store");
     let mut random = Random(2);
     let set: Vec<u64> = (0..40_000).map(|_| random.next()).collect();
-    let packer = Packer::new().design(Design::named("single").unwrap());
+    let packer = Packer::new().layout(Layout::new().design(Design::named("single").unwrap()));
     packer.pack(&path, &set).unwrap();
     for (claim, kept) in [(100, 0..=0), (40_000, 2_300_000..=2_400_000)] {
         let mut forge = Forge::load(&path).unwrap();

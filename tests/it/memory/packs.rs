@@ -1,6 +1,6 @@
 //! Packs of every width, with parts, keep to what they were allowed and to what they said before.
 
-use fpstore::{Execution, Fingerprint, Packer};
+use fpstore::{Execution, Fingerprint, Layout, Packer};
 use libtest_mimic::Trial;
 
 use crate::sets::Random;
@@ -30,7 +30,11 @@ fn check<F: Fingerprint>(count: u64, of: impl Fn(u64) -> F) {
     for memory in [None, Some(96 * MIB), Some(32 * MIB)] {
         let execution = Execution::new().threads(2);
         let execution = memory.map_or(execution.clone(), |memory| execution.memory(memory));
-        let packer = Packer::new().width::<F>().parts(3).replace(true).execution(execution);
+        let packer = Packer::new()
+            .width::<F>()
+            .layout(Layout::new().parts(3))
+            .replace(true)
+            .execution(execution);
         // Buffers that grow have room that nobody has touched, which counts here.
         let grown = |bytes: u64| bytes + bytes / 4;
         let said = grown(packer.estimate(count).unwrap().memory_bytes);

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use fpstore::{BatchPlan, Design, Error, Execution, JoinEvent, Packer, Store};
+use fpstore::{BatchPlan, Design, Error, Execution, JoinEvent, Layout, Packer, Store};
 use libtest_mimic::Trial;
 
 use crate::sets::{Random, brute_force};
@@ -96,7 +96,7 @@ pub fn wide_trials() -> Vec<Trial> {
 fn check_wide(set: &[[u64; 4]], k: u32) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
-    let packer = Packer::new().width::<[u64; 4]>().parts(4);
+    let packer = Packer::new().width::<[u64; 4]>().layout(Layout::new().parts(4));
     let count = packer.pack(&path, set).unwrap().distinct;
     let mut pairs = Vec::new();
     for threads in THREADS {
@@ -124,8 +124,8 @@ fn check(shape: &Shape) {
     let path = directory.path().join("store");
     let set = (shape.set)();
     let design = Design::named(shape.design).unwrap();
-    let packer = Packer::new().design(design).block_bytes(shape.block_bytes);
-    packer.low_bits(Some(shape.low_bits)).pack(&path, &set).unwrap();
+    let packer = Packer::new().layout(Layout::new().design(design).block_bytes(shape.block_bytes));
+    packer.with_layout(|it| it.low_bits(Some(shape.low_bits))).pack(&path, &set).unwrap();
     let mut random = Random(2);
     let queries: Vec<u64> = (0..12)
         .map(|i| {

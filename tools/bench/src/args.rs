@@ -7,7 +7,7 @@ use std::str::FromStr;
 use fpstore::{Costs, Planner};
 use fpstore_cli::failure::Failure;
 use fpstore_cli::input::InputArgs;
-use fpstore_cli::memory::{self, Size};
+use fpstore_cli::memory;
 use fpstore_cli::options::{any_radius, bits, count, read_costs};
 use fpstore_cli::{completions, man, version};
 
@@ -47,8 +47,9 @@ each other and some with brute force, and prints a row for each:
   queries/s  of as many threads as --threads says
   cold p50   time of a search with the files dropped from the page cache
 
-The stores need room in the directory for temporary files: 4 GiB, or the largest
-store. Memory: 24 bytes per fingerprint, and the stores in the page cache.
+The stores need room in the directory for temporary files: 4 GiB, or the
+largest store. Memory: 24 bytes per fingerprint, and the stores in the page
+cache.
 
 Models: uniform; clustered: uniform centres, cluster sizes by a power law with
 exponent 2.5 up to 1000, members with 1 to 4 bits flipped; skewed: prefixes of
@@ -83,7 +84,7 @@ pub enum Command {
 /// Measures what the steps of searches, joins, batches and packs take on this machine
 ///
 /// Takes ten seconds or so, 200 MiB of memory, and as much of the directory for temporary files.
-/// `plan`, `pack` and `bench` read what it writes (--calibration FILE). A constant that is not
+/// `bench` reads what it writes (--calibration FILE). A constant that is not
 /// measured says so; a file may hold some only.
 #[derive(clap::Args)]
 pub struct CalibrateArgs {
@@ -239,11 +240,6 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "DIR")]
     pub tmp_dir: Option<PathBuf>,
 
-    /// The most bytes of stores that are there together [default: an eighth of the memory, up to
-    /// 4GiB]
-    #[arg(long, value_name = "SIZE")]
-    group_bytes: Option<Size>,
-
     /// Print the results as one JSON object
     #[arg(long)]
     pub json: bool,
@@ -343,10 +339,7 @@ impl MeasureArgs {
 
     /// Bytes of the stores that are measured together.
     pub fn group_bytes(&self) -> u64 {
-        match self.group_bytes {
-            Some(size) => size.0,
-            None => (memory::default_limit() / 2).min(MOST_GROUP_BYTES),
-        }
+        (memory::default_limit() / 2).min(MOST_GROUP_BYTES)
     }
 
     /// Predicts, for so many fingerprints of so many bits.
@@ -367,7 +360,7 @@ impl MeasureArgs {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use fpstore::Objective;
+    use fpstore::Prefer;
 
     use super::super::grid::{Configuration, Tables, configurations};
     use super::*;
@@ -381,9 +374,9 @@ mod tests {
             &[CodecWish(None)],
             &args.low_bits,
         );
-        for objective in [Objective::Balanced, Objective::Speed] {
+        for objective in [Prefer::Balanced, Prefer::Speed] {
             for exponent in [23, 26, 30] {
-                let planner = Planner::new(1 << exponent).objective(objective);
+                let planner = Planner::new(1 << exponent).prefer(objective);
                 let plans = planner.plans().unwrap();
                 let short = plans.into_iter().find(|plan| plan.short_tables).unwrap();
                 let chosen = Configuration::Tables(Tables {

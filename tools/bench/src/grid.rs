@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use fpstore::{Codec, Design, Fingerprint, Packer, PartsPlan, Plan, Planner, plan_parts};
+use fpstore::{Codec, Design, Fingerprint, Layout, Packer, PartsPlan, Plan, Planner, plan_parts};
 use fpstore_cli::failure::Failure;
 
 use super::results::{Predicted, Steps};
@@ -170,6 +170,9 @@ impl Prediction {
     }
 }
 
+/// The design for which a pack takes a column of this width; see `Layout::index`.
+const NARROW: (&str, u32) = ("32,16:short", 16);
+
 impl Configuration {
     /// The name of the configuration in results.
     pub fn id(&self) -> String {
@@ -191,9 +194,9 @@ impl Configuration {
     pub fn packer<F: Fingerprint>(&self, radius: u32) -> Packer<F> {
         let packer = match self {
             Self::Tables(tables) => tables.packer(),
-            Self::Parts { parts, .. } => Packer::new().parts(*parts),
+            Self::Parts { parts, .. } => Packer::new().layout(Layout::new().parts(*parts)),
         };
-        packer.radius(radius).width()
+        packer.with_layout(|layout| layout.k(radius)).width()
     }
 
     /// What is predicted of it; `None` of what the format cannot hold.
@@ -209,9 +212,16 @@ impl Configuration {
         }
     }
 
-    /// Whether a pack can make it: of the two codecs it takes the smaller, which is never xor.
+    /// Whether the tool can pack it. Of the two codecs it takes the smaller, which is never xor; and it
+    /// chooses the low column, which is narrow in one design.
     pub fn can_be_packed(&self) -> bool {
-        !matches!(self, Self::Tables(Tables { codec: CodecWish(Some(Codec::Xor)), .. }))
+        match self {
+            Self::Tables(Tables { codec: CodecWish(Some(Codec::Xor)), .. }) => false,
+            Self::Tables(Tables { design, low_bits, .. }) => {
+                low_bits.0 == (design.to_string() == NARROW.0).then_some(NARROW.1)
+            }
+            Self::Parts { .. } => true,
+        }
     }
 
     /// The command that packs `input` so.
@@ -219,7 +229,9 @@ impl Configuration {
         match self {
             Self::Tables(tables) => tables.command(input, radius),
             Self::Parts { bits, parts } => {
-                format!("fpstore pack {input} -o STORE --bits {bits} -k {radius} --parts {parts}")
+                format!(
+                    "fpstore pack {input} -o STORE --bits {bits} -k {radius} --design parts:{parts}"
+                )
             }
         }
     }
@@ -255,12 +267,14 @@ impl Tables {
     }
 
     fn packer(&self) -> Packer {
-        Packer::new()
-            .design(self.design.design.clone())
-            .short_tables(self.design.is_short)
-            .block_bytes(self.block_bytes)
-            .codec(self.codec.0)
-            .low_bits(self.low_bits.0)
+        Packer::new().layout(
+            Layout::new()
+                .design(self.design.design.clone())
+                .short_tables(self.design.is_short)
+                .block_bytes(self.block_bytes)
+                .codec(self.codec.0)
+                .low_bits(self.low_bits.0),
+        )
     }
 
     /// What a planner says of it.
@@ -273,21 +287,15 @@ impl Tables {
     }
 
     fn command(&self, input: &str, radius: u32) -> String {
-        let Self { design: DesignWish { design, is_short }, block_bytes, low_bits, .. } = self;
+        let Self { design: DesignWish { design, is_short }, block_bytes, .. } = self;
         let bits = match design.bits() {
             u64::BITS => String::new(),
             bits => format!(" --bits {bits}"),
         };
-        let mut command = format!(
-            "fpstore pack {input} -o STORE{bits} -k {radius} --design {design} --block-bytes {block_bytes}"
-        );
-        if *is_short {
-            command += " --short-tables";
-        }
-        if low_bits.0.is_some() {
-            command += &format!(" --low-bits {low_bits}");
-        }
-        command
+        let short = if *is_short { ":short" } else { "" };
+        format!(
+            "fpstore pack {input} -o STORE{bits} -k {radius} --design {design}{short} --block-bytes {block_bytes}"
+        )
     }
 }
 
@@ -338,7 +346,7 @@ mod tests {
         assert_eq!((ids.len(), grid.len()), (16, 16));
         assert_eq!(
             grid[15].command("a b", 4),
-            "fpstore pack a b -o STORE -k 4 --design 24,20,20 --block-bytes 512 --low-bits 0"
+            "fpstore pack a b -o STORE -k 4 --design 24,20,20 --block-bytes 512"
         );
         let narrow =
             configurations(&[DesignWish::read(32, "halves").unwrap()], &[256], &codecs, &widths);
@@ -355,7 +363,7 @@ mod tests {
         assert_eq!(short[1].id(), "32,16:short-512-auto-auto");
         assert_eq!(
             short[1].command("a", 3),
-            "fpstore pack a -o STORE -k 3 --design 32,16 --block-bytes 512 --short-tables"
+            "fpstore pack a -o STORE -k 3 --design 32,16:short --block-bytes 512"
         );
     }
 }

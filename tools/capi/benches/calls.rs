@@ -12,7 +12,7 @@ use std::path::Path;
 use std::ptr::null_mut;
 use std::time::Instant;
 
-use fpstore::{Design, OpenOptions, Packer, Searcher};
+use fpstore::{Design, Layout, OpenOptions, Packer, Searcher};
 
 #[path = "../tests/capi/built.rs"]
 #[allow(dead_code, reason = "tests use more of it")]
@@ -154,7 +154,10 @@ fn main() {
     for name in ["quarters", "halves", "single"] {
         let path = directory.path().join(name);
         let design = Design::named(name).unwrap();
-        Packer::new().design(design).pack(&path, (0..count).map(word)).unwrap();
+        Packer::new()
+            .layout(Layout::new().design(design))
+            .pack(&path, (0..count).map(word))
+            .unwrap();
         measure(&c, &path, None, &queries, rounds);
         // Tables and blocks, which take longer.
         measure(&c, &path, Some(0), &queries[..searches / 10], rounds);

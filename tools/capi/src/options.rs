@@ -3,7 +3,9 @@
 use std::ffi::c_char;
 use std::time::Duration;
 
-use fpstore::{Design, Durability, Execution, OpenOptions, Packer, StoreOptions, WriterOptions};
+use fpstore::{
+    Design, Durability, Execution, Layout, OpenOptions, Packer, StoreOptions, WriterOptions,
+};
 
 use crate::error::{Failure, Result};
 use crate::id;
@@ -277,22 +279,22 @@ impl fps_pack_options {
             let scratch = unsafe { input::path(self.scratch_directory, "scratch_directory") }?;
             execution = execution.scratch_directory(scratch);
         }
-        let mut packer = Packer::new()
-            .radius(self.radius)
-            .replace(self.replace != 0)
-            .append(self.append != 0)
-            .short_tables(self.short_tables != 0)
-            .execution(execution);
+        let mut layout = Layout::new().k(self.radius).short_tables(self.short_tables != 0);
         // SAFETY: the caller vouches for it.
         if let Some(design) = unsafe { design(self.design, self.bits) }? {
-            packer = packer.design(design);
+            layout = layout.design(design);
         }
         if self.parts > 0 {
-            packer = packer.parts(self.parts);
+            layout = layout.parts(self.parts);
         }
         if self.block_bytes > 0 {
-            packer = packer.block_bytes(self.block_bytes);
+            layout = layout.block_bytes(self.block_bytes);
         }
+        let mut packer = Packer::new()
+            .layout(layout)
+            .replace(self.replace != 0)
+            .append(self.append != 0)
+            .execution(execution);
         if let Some(kind) = id::kind_of(self.id_kind, self.id_bytes)? {
             packer = packer.ids(kind);
         }
@@ -309,17 +311,16 @@ impl fps_create_options {
     ///
     /// Its pointers are null, or texts that end with a zero.
     pub(crate) unsafe fn options(&self) -> Result<StoreOptions> {
-        let mut options = StoreOptions::new()
-            .radius(self.radius)
-            .ids(id::kind_of(self.id_kind, self.id_bytes)?)
-            .short_tables(self.short_tables != 0);
+        let mut layout = Layout::new().k(self.radius).short_tables(self.short_tables != 0);
         // SAFETY: the caller vouches for it.
         if let Some(design) = unsafe { design(self.design, self.bits) }? {
-            options = options.design(design);
+            layout = layout.design(design);
         }
         if self.parts > 0 {
-            options = options.parts(self.parts);
+            layout = layout.parts(self.parts);
         }
+        let kind = id::kind_of(self.id_kind, self.id_bytes)?;
+        let mut options = StoreOptions::new().layout(layout).ids(kind);
         // SAFETY: the caller vouches for it.
         if let Some(recipe) = unsafe { input::text(self.recipe, "recipe") }? {
             options = options.recipe(recipe);

@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! cargo run --release -p fpstore-cli --example documents 2000000 > corpus.jsonl.zst
-//! fpstore corpus dedup corpus.jsonl.zst --id id --recipe onebit-256 -k 40 -o clean --removed jsonl
+//! fpstore corpus dedup corpus.jsonl.zst --id-column id --recipe onebit-256 -k 40 -o clean --removed jsonl
 //! grep -c '"id":"near' clean/removed.jsonl
 //! ```
 //!

@@ -7,6 +7,7 @@ use fpstore::{Backup, BackupSummary, Error};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::global::Globals;
 use crate::interrupt::Interruptible;
 use crate::output::Output;
 use crate::units;
@@ -16,13 +17,15 @@ Examples:
   fpstore backup pages.fps /backup/pages.fps
   fpstore backup pages.fps /backup/pages.fps --incremental     every night
 
-DEST becomes a store: a state that STORE had while the command ran, with all that
-was committed when it began. STORE may be written meanwhile, and merged; nobody
-waits. DEST changes at once, when all of it is there: until then it is none, or the
-state that it was before, and a backup that was stopped is simply run again.
+DEST becomes a store: a state that STORE had while the command ran, with all
+that was committed when it began. STORE may be written meanwhile, and merged;
+nobody waits. DEST changes at once, when all of it is there: until then it is
+none, or the state that it was before, and a backup that was stopped is simply
+run again.
 
 Files of segments are linked where DEST is on the same file system: that takes
-neither time nor space, and no damage of the disk is survived. --copy makes copies.
+neither time nor space, and no damage of the disk is survived. --copy makes
+copies.
 
 With --incremental DEST may hold an earlier backup: files that it has stay, new
 ones come, and such as the new state does not name go. What is no earlier state
@@ -32,6 +35,9 @@ of the same store is refused.";
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// The store
     store: PathBuf,
 
@@ -45,14 +51,6 @@ pub struct Args {
     /// Copy files also where a link would do
     #[arg(long)]
     copy: bool,
-
-    /// Print the summary as one JSON object
-    #[arg(long)]
-    json: bool,
-
-    /// Print no summary but that of --json
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 /// The summary in JSON.
@@ -91,7 +89,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 fn print(args: &Args, done: &BackupSummary, seconds: f64) -> Result<(), Failure> {
     let mut output = Output::stdout();
-    if args.json {
+    if args.globals.json {
         output.json(&Summary {
             store: args.store.display().to_string(),
             dest: args.dest.display().to_string(),
@@ -104,7 +102,7 @@ fn print(args: &Args, done: &BackupSummary, seconds: f64) -> Result<(), Failure>
             log_bytes: done.log_bytes,
             seconds,
         })?;
-    } else if !args.quiet {
+    } else if !args.globals.quiet {
         output.line(&format!(
             "{}: {} in its generation {}: {}, in {} that came ({}, {} of them linked) and {} that were \
              there, and {} of log; {seconds:.2} seconds",

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::failure::Failure;
+use crate::global::{self, Globals};
 use crate::output::check_stdout;
 use crate::{
     backup, bench, compare, completions, corpus, create, dedup, delete, dump, evaluate,
@@ -28,76 +29,48 @@ Examples:
   fpstore query pages.fps 8f3ac41e09b7d265       their urls
   fpstore bench hashes.txt --output report       bytes against latency, measured
   fpstore dedup pages.fps                        near duplicates, which to keep
-  fpstore corpus dedup pages.jsonl --id url --recipe simhash-64 -o clean
-  fpstore join pages.fps --to pairs.tsv          all pairs within the distance
-  fpstore fingerprint pages.jsonl --id url --recipe simhash-64 -o pages.parquet
-  fpstore create live.fps --ids text             a store that is written to
+  fpstore corpus dedup pages.jsonl --id-column url -o clean
+  fpstore join pages.fps -o pairs.tsv            all pairs within the distance
+  fpstore fingerprint pages.jsonl --recipe simhash-64 -o pages.parquet
+  fpstore create live.fps --id-type text         a store that is written to
   fpstore insert live.fps new.csv --id-column id
   fpstore serve photos.fps                       answer others, over HTTP
 
-Formats of inputs (--format):
-  hex      hexadecimal digits (up to 16 of 64 bits), with or without 0x, separated
-           by white space; where most have all digits, as many as another width has
-           are a fault
-  dec      decimal digits, separated by white space; -9223372036854775808 to -1
-           stand for the 64 bits of a signed integer (two's complement), as
-           databases store them; for 32 and 64 bits
-  bin      0 and 1, as often as a fingerprint has bits, separated by white space
-  u64le    raw integers of 8 bytes, nothing between them; little-endian, unless
-           --byte-order says big
-  u32le    the same of 4 bytes, for fingerprints of 32 bits
-  npy      NumPy: uint64 (or int64) of shape (n) or (n, bits / 64), uint32 of shape
-           (n) or (n, bits / 32), or uint8 of shape (n, bits / 8)
-  csv      columns separated by commas, semicolons or bars, with a header; quotes
-           enclose fields (RFC 4180)
-  tsv      columns separated by tabs, with a header; nothing quotes, and \\t, \\n,
-           \\r, \\, and \\\\ stand for what would separate
-  columns  columns separated by white space, with a header
+Formats of inputs: --format NAME, or NAME,WORD,...
+  auto     told from the first bytes, then from the name. A list is hex if every
+           fingerprint has all its digits or 0x, bin if all have as many 0 and 1
+           as bits, dec if all are decimal; if it stays open, an error asks
+  hex      hexadecimal digits, with or without 0x, separated by white space
+  dec      decimal digits; negative ones stand for the 64 bits of a signed
+           integer (two's complement), as databases store them
+  bin      0 and 1, as often as a fingerprint has bits
+  u64le    raw integers of 8 bytes; u32le of 4, for fingerprints of 32 bits
+  npy      NumPy: uint64 of shape (n) or (n, bits / 64), uint32, or uint8
+  csv, tsv, columns   a table with a header; separated by commas, semicolons or
+           bars, by tabs, or by white space
   jsonl    an object on each line; the fingerprint is a number or a string
-  parquet  columns of type UInt64, Int64 (its 64 bits), FixedSizeBinary(bits / 8),
-           binary of as many bytes each, UInt32 and Int32 (32 bits), or strings
-  arrow    the same in Arrow IPC: files (Feather) and streams
-  auto     judged for each input from its first 64 KiB, then from its name. A
-           list is hex if every fingerprint has all its digits (16 of 64 bits) or
-           0x; bin if all have as many 0 and 1 as bits; dec if all are decimal and
-           it is none of these; raw integers are told by a name such as *.u64 or
-           *.bin; if it stays open, an error asks for the format. Where there is a
-           store, digits that may be either are hex, as those that it gives, and a
-           warning says so
+  parquet, arrow   columns of integers, bytes or strings
+Words: no-header (columns have numbers, from 1 on); hex, dec, bin or base64
+(how strings in columns are written); big or little (the order of bytes); gzip,
+zstd, bzip2, xz or lz4 (told by itself), or uncompressed.
 
-Fingerprints have 64 bits, or with `pack --bits` 32, 128 or 256. Without it a pack
-takes the width that its inputs tell: stores, types and shapes of arrays and binary
-columns, and texts of 32 or 64 hexadecimal digits each.
+Fingerprints have 64 bits, or with `pack --bits` 32, 128 or 256. Without it a
+pack takes the width that its inputs tell.
 
-All but parquet may be compressed with gzip, zstd, bzip2, xz or lz4, and may come through
-a pipe. An input takes little memory, but for a window of zstd or a dictionary of xz
-(128 MiB at most), a message of arrow with its columns decompressed (what --memory
-allows, or a quarter of what there is), and a page of each column of parquet (the
-same, and 256 MiB at most); of these, `pack --memory` counts usual pages.
-Strings in columns follow the rule of lists, or --digits; they may be base64 too,
-which is told by its padding. The most significant byte comes first in digits,
-base64, bytes and arrays of bytes (or last, as --byte-order says), and the most
-significant word in arrays of words and in raw integers.
-
-Outputs (--to, -o): a file appears when it is whole. One that is there is replaced with
---force only, and keeps its permissions; a link stays, and what it leads to is replaced.
-Devices and pipes are written as they stand; `-` is standard output, and `./-` a file of
-that name. What a command reads, and what lies in a store that it uses, is refused.
+Outputs (-o): a file appears when it is whole. One that is there is replaced
+with --force only. `-` is standard output, and `./-` a file of that name.
 
 Exit codes:
   0  done; `query`: something matched; `serve`: a signal ended it
   1  `query`: nothing matched; `bench compare`: something got slower;
      `repair`: something was lost
   2  an error, told in one line on standard error; or wrong usage
-  129, 130, 143  stopped by SIGHUP, SIGINT or SIGTERM; what writes a file or a
-     store has changed nothing, but that `insert` and `delete` keep what they had
-     done, and `join --resume` and `corpus dedup` go on when they are called again.
-     A signal that was ignored at the start stays ignored (`nohup`, `trap '' INT`)
+  129, 130, 143  stopped by SIGHUP, SIGINT or SIGTERM; nothing was changed, but
+     for what `insert`, `delete` and `join --resume` had done
 
 Environment:
   FPSTORE_SIMD  the most that is used of the vector instructions of the CPU:
-     portable, neon, avx2 or avx512. Results do not depend on it; `--version` says
-     what is used";
+     portable, neon, avx2 or avx512; results do not depend on it";
 
 /// Keeps fingerprints compressed, and finds exactly those within Hamming distance k
 #[derive(Parser)]
@@ -106,6 +79,9 @@ Environment:
 #[command(after_help = "`fpstore --help` has examples, the input formats and the exit codes; \
                         `fpstore glossary` explains the words.")]
 pub struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -144,7 +120,23 @@ enum Command {
 impl Cli {
     /// Runs the subcommand and gives the exit code of its success.
     pub fn run(self) -> Result<ExitCode, Failure> {
-        match self.command {
+        let Self { globals, mut command } = self;
+        // Of the others all print some, or refuse it themselves.
+        let printed = match &command {
+            Command::Create(_) => globals.refuse_json("create"),
+            Command::Verify(_) => globals.refuse_json("verify"),
+            Command::Join(_) => globals.refuse_json("join"),
+            Command::MergePairs(_) => globals.refuse_json("merge-pairs"),
+            #[cfg(feature = "serve")]
+            Command::Serve(_) => globals.refuse_json("serve"),
+            Command::Glossary(_) => globals.refuse_json("glossary"),
+            Command::Man(_) => globals.refuse_json("man"),
+            Command::Completions(_) => globals.refuse_json("completions"),
+            _ => Ok(()),
+        };
+        printed?;
+        command.give(globals)?;
+        match command {
             Command::Plan(args) => plan::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Pack(args) => pack::run(args).map(|()| ExitCode::SUCCESS),
             Command::Create(args) => create::run(&args).map(|()| ExitCode::SUCCESS),
@@ -178,6 +170,55 @@ impl Cli {
     }
 }
 
+impl Command {
+    /// Gives the command the options of all.
+    fn give(&mut self, globals: Globals) -> Result<(), Failure> {
+        let json = globals.json;
+        match self {
+            Command::Plan(args) => args.globals = globals,
+            Command::Pack(args) => args.globals = globals,
+            Command::Create(args) => args.globals = globals,
+            Command::Insert(args) => {
+                args.globals = globals;
+                return args.form.take_json("insert", json && args.unless_near);
+            }
+            Command::Delete(args) => args.globals = globals,
+            Command::Backup(args) => args.globals = globals,
+            Command::Repair(args) => args.globals = globals,
+            Command::Query(args) => {
+                args.globals = globals;
+                return args.form.take_json("query", json);
+            }
+            Command::Join(args) => args.globals = globals,
+            Command::MergePairs(args) => args.globals = globals,
+            Command::Dedup(args) => {
+                args.globals = globals;
+                return args.form.take_json("dedup", json);
+            }
+            Command::Fingerprint(args) => args.globals = globals,
+            Command::Evaluate(args) => args.globals = globals,
+            Command::Compare(args) => args.globals = globals,
+            Command::Stat(args) => args.globals = globals,
+            Command::Verify(args) => args.globals = globals,
+            Command::Dump(args) => {
+                args.globals = globals;
+                return args.form.take_json("dump", json);
+            }
+            Command::Flush(args) => args.common.globals = globals,
+            Command::Merge(args) => args.common.globals = globals,
+            Command::Expire(args) => args.common.globals = globals,
+            #[cfg(feature = "serve")]
+            Command::Serve(args) => args.globals = globals,
+            Command::Corpus(_)
+            | Command::Bench(_)
+            | Command::Glossary(_)
+            | Command::Man(_)
+            | Command::Completions(_) => {}
+        }
+        Ok(())
+    }
+}
+
 /// Pages of `bench` are those of its program.
 fn man_pages(args: &man::Args) -> Result<ExitCode, Failure> {
     match args.command.split_first() {
@@ -186,10 +227,11 @@ fn man_pages(args: &man::Args) -> Result<ExitCode, Failure> {
             bench::hand_over(std::iter::once("man").chain(below.iter().map(String::as_str)))
         }
         _ => {
-            man::run(args, Cli::command())?;
-            match &args.to {
+            let root = Cli::command().disable_help_subcommand(true);
+            man::run(args, global::hidden_in_commands(root))?;
+            match &args.output {
                 Some(directory) if bench::is_there() => {
-                    bench::hand_over([OsStr::new("man"), "--to".as_ref(), directory.as_os_str()])
+                    bench::hand_over([OsStr::new("man"), "-o".as_ref(), directory.as_os_str()])
                 }
                 _ => Ok(ExitCode::SUCCESS),
             }

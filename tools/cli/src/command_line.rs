@@ -10,6 +10,7 @@ use clap::error::ErrorKind;
 
 use crate::closed;
 use crate::failure::Failure;
+use crate::global;
 
 /// Reads a command line, which begins with the name of the program. What is wrong with it is told in
 /// one line, as every error; `None` stands for a request for help or the version, which is done.
@@ -21,7 +22,8 @@ pub fn read<P: Parser>(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Option<P>, Failure> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let error = match P::try_parse_from(&arguments) {
+    let parsed = global::hidden_in_commands(P::command()).try_get_matches_from(&arguments);
+    let error = match parsed.and_then(|matches| P::from_arg_matches(&matches)) {
         Ok(parsed) => return Ok(Some(parsed)),
         Err(error) => error,
     };

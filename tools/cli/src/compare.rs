@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::by_recipe::{self, RecipeArgs};
 use crate::failure::Failure;
+use crate::global::Globals;
 use crate::output::Output;
 use crate::paths::name_of;
 use crate::units::{count, plural};
@@ -24,17 +25,17 @@ Examples:
   fpstore compare --text 'a b c d e f' --text 'a b c d e g' --recipe 'simhash-64 n=2'
   fpstore compare a.html b.html --recipe 'simhash-64 markup=html' --json
 
-Each file is one text in UTF-8; bytes that are none are replaced and counted. It prints of both texts the size, the features, and the
-fingerprint, and then
-  distance   the bits that differ, and whether the recipe calls that a near duplicate;
-             of methods that give several values, how many of these are equal
-  jaccard    the similarity of the sets of features, exactly: what is in both, by
-             what is in either
+Each file is one text in UTF-8; bytes that are none are replaced and counted.
+It prints of both texts the size, the features, and the fingerprint, and then
+  distance   the bits that differ, and whether the recipe calls that near; of
+             methods that give several values, how many of these are equal
+  jaccard    the similarity of the sets of features: what is in both, by what is
+             in either
   estimated  what the signatures tell of it, for minhash and onebit
-  shared     the features of both texts, and those of one alone, with their weights
-  bits       each bit that differs, and the sums that decided on it in both texts, for
-             simhash and projection: the weight of the features that have a one there,
-             less that of those that have none. One near 0 was turned by little
+  shared     the features of both texts, and those of one alone, with weights
+  bits       each bit that differs, and for simhash and projection the sums that
+             decided on it: the weight of the features with a one there, less
+             that of the others. One near 0 was turned by little
   features   the heaviest ones, with the weight in both texts
 --json gives the same as one object, the features in the same order.";
 
@@ -42,6 +43,9 @@ fingerprint, and then
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// Two files, each with one text; `-` reads standard input
     #[arg(value_name = "FILE", num_args = 0..=2)]
     files: Vec<PathBuf>,
@@ -56,10 +60,6 @@ pub struct Args {
     /// How many features are listed, the heaviest first
     #[arg(long, value_name = "N", default_value_t = 20)]
     features: usize,
-
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
 }
 
 /// A text, and where it comes from.
@@ -144,7 +144,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let sides = [side(&mut fingerprinter, a), side(&mut fingerprinter, b)];
     let report = report(args, &fingerprinter, sides, comparison);
     let mut output = Output::stdout();
-    match args.json {
+    match args.globals.json {
         true => output.json(&report)?,
         false => print(&report, fingerprinter.recipe().method().name(), &mut output)?,
     }

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use fpstore::{Error, Fingerprint, IdKind, Objective, StoreOptions, WriterOptions};
+use fpstore::{Error, Fingerprint, IdKind, StoreOptions, WriterOptions};
 
 use crate::failure::Failure;
-use crate::options::{LayoutArgs, any_radius, bits};
+use crate::global::Globals;
+use crate::options::{DEFAULT_K, LayoutArgs, bits};
 use crate::output::{Output, check_summary};
 use crate::recipes;
 use crate::record_ids::id_kind;
@@ -14,19 +15,19 @@ use crate::width::{check_radius, for_width};
 
 const AFTER_HELP: &str = "\
 Examples:
-  fpstore create pages.fps --ids text
+  fpstore create pages.fps --id-type text
   fpstore create news.fps --window 1d            forget them day by day
-  fpstore create hashes.fps --ids none -k 6 --design quarters
+  fpstore create hashes.fps --id-type none -k 6 --design quarters
   fpstore create pdq.fps --bits 256 -k 31
 
 The store takes `insert`, `delete`, `merge` and `expire`, and may be queried at
 any time meanwhile. One that `pack` wrote takes them as well.
 
-With --window each record has a time, that of its insertion if none is given, and
-of that the window is known: `query`, `join`, `dedup` and `dump` look only at
-those of --since and --until, and `expire` drops old windows at once. A segment
-holds one window, so that windows should be so long that there are not more than
-some hundred.
+With --window each record has a time, that of its insertion if none is given,
+and of that the window is known: `query`, `join`, `dedup` and `dump` look only
+at those of --since and --until, and `expire` drops old windows at once. A
+segment holds one window, so that windows should be so long that there are not
+more than some hundred.
 
 `pack --help` tells of designs and blocks. Small segments have one table
 whatever the design.";
@@ -35,28 +36,15 @@ whatever the design.";
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// The store: a new or empty directory
     store: PathBuf,
-
-    /// The distance that queries will mostly ask for, and their default
-    #[arg(short = 'k', default_value_t = 3, value_name = "K")]
-    #[arg(value_parser = any_radius, allow_negative_numbers = true)]
-    radius: u32,
 
     /// Bits of a fingerprint: 32, 64, 128 or 256 [default: what the recipe tells, or 64]
     #[arg(long, value_name = "BITS", value_parser = bits)]
     bits: Option<u32>,
-
-    /// Segments with one copy of the fingerprints and so many tables of parts of their bits, up to one for
-    /// 6 bits [default: as planned for the distance; of 32 and 64 bits, tables as --design says]
-    #[arg(long, value_name = "N")]
-    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
-    parts: Option<u16>,
-
-    /// What to choose for, where design or size of blocks are left open: as `pack` would for ten
-    /// million fingerprints
-    #[arg(long, default_value = "balanced", value_name = "size|balanced|speed")]
-    prefer: Objective,
 
     #[command(flatten)]
     layout: LayoutArgs,
@@ -68,17 +56,13 @@ pub struct Args {
 
     /// What fingerprints have as ids: numbers of up to 64 or 128 bits, text such as URLs, UUIDs, or
     /// keys of so many bytes, such as key:20
-    #[arg(long, value_parser = Ids::parse, default_value = "number")]
+    #[arg(long = "id-type", value_parser = Ids::parse, default_value = "number")]
     #[arg(value_name = "none|number|number128|text|uuid|key:BYTES")]
     ids: Ids,
 
     /// Keep records by windows of time of this length, such as 1d, 12h, 90m or 3600s
     #[arg(long, value_name = "LENGTH")]
     window: Option<Length>,
-
-    /// Print nothing
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 /// What fingerprints have as ids.
@@ -99,27 +83,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let of_recipe = args.recipe.as_deref().and_then(recipes::bits);
     let bits = args.bits.or(of_recipe).unwrap_or(u64::BITS);
     recipes::check_bits(args.recipe.as_deref(), bits)?;
-    check_radius("create", Some(args.radius), bits)?;
+    check_radius("create", args.layout.radius, bits)?;
     for_width!(bits, create(args))
 }
 
 fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
-    let LayoutArgs { block_bytes, low_bits, .. } = args.layout.clone();
+    let k = args.recipe.as_deref().and_then(recipes::k).unwrap_or(DEFAULT_K);
+    let k = args.layout.radius.unwrap_or(k);
     let options = StoreOptions::new()
         .width::<F>()
-        .radius(args.radius)
-        .objective(args.prefer)
-        .low_bits(low_bits.given())
-        .short_tables(args.layout.short_tables::<F>(args.parts)?)
+        .layout(args.layout.layout::<F>(k)?)
         .ids(args.ids.0)
         .window(args.window.map(|window| window.0))
         .writer(WriterOptions::new().background(false));
     let options = args.recipe.as_deref().into_iter().fold(options, StoreOptions::recipe);
-    let design = args.layout.design::<F>()?;
-    let options = design.into_iter().fold(options, StoreOptions::design);
-    let options = args.parts.into_iter().fold(options, StoreOptions::parts);
-    let options = block_bytes.set(options, StoreOptions::block_bytes);
-    check_summary(!args.quiet)?;
+    check_summary(!args.globals.quiet)?;
     let created = options.create(&args.store);
     let writer = created.map_err(|error| match error {
         Error::Exists { path, .. } => Failure::Usage(format!(
@@ -130,7 +108,7 @@ fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     })?;
     writer.close()?;
     let mut output = Output::stdout();
-    if !args.quiet {
+    if !args.globals.quiet {
         let ids = match args.ids.0 {
             None => "without ids".to_string(),
             Some(IdKind::Number) => "with ids".to_string(),
@@ -148,7 +126,7 @@ fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         output.line(&format!(
             "{}: created, empty,{width} {ids}, for k = {}{windows}",
             args.store.display(),
-            args.radius
+            k
         ))?;
     }
     output.flush()

@@ -9,10 +9,11 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::feed::{self, Feed};
+use crate::global::Globals;
 use crate::input::InputArgs;
 use crate::interrupt::Interruptible;
 use crate::output::{Output, check_summary};
-use crate::progress::{Progress, ProgressArgs};
+use crate::progress::Progress;
 use crate::record_ids::parse_id;
 use crate::units;
 use crate::width::{self, for_width};
@@ -26,9 +27,9 @@ Examples:
   fpstore delete pages.fps --from gone.csv --id-column url
   fpstore delete pages.fps --id-everywhere https://a.example/
 
-A fingerprint goes with all its ids. By --id, or by a column of ids in the files,
-it loses just these, and goes with the last one. What is not stored changes
-nothing; the summary tells how much of it was.
+A fingerprint goes with all its ids. By --id, or by a column of ids in the
+files, it loses just these, and goes with the last one. What is not stored
+changes nothing; the summary tells how much of it was.
 
 There is no index by id: --id-everywhere reads all fingerprints and ids of the
 store, some 50 ns for each.
@@ -41,6 +42,9 @@ with `fpstore merge --full`. All is durable when the command ends.";
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP, allow_negative_numbers = true)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// The store, which `create` or `pack` wrote
     store: PathBuf,
 
@@ -63,17 +67,6 @@ pub struct Args {
     /// Take this id from all fingerprints that have it; reads the whole store
     #[arg(long, value_name = "ID")]
     id_everywhere: Option<String>,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
-
-    /// Print the summary as one JSON object
-    #[arg(long)]
-    json: bool,
-
-    /// No progress but that of --progress, and no summary but that of --json
-    #[arg(short, long)]
-    quiet: bool,
 
     #[command(flatten)]
     reading: InputArgs,
@@ -105,7 +98,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                        FILE or --id-everywhere ID";
         return Err(Failure::Usage(message.to_string()));
     }
-    check_summary(args.json || !args.quiet)?;
+    check_summary(args.globals.json || !args.globals.quiet)?;
     for_width!(width_of(&args.store)?, delete(args))
 }
 
@@ -125,12 +118,12 @@ fn delete<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let feed = Feed {
         inputs: &args.from,
         reading: &reading,
-        quiet: args.quiet,
+        quiet: args.globals.quiet,
         follow: true,
         stored_ids: true,
     };
     let known = feed.check::<F>()?;
-    let progress = Progress::new(args.progress.mode(args.quiet));
+    let progress = Progress::new(args.globals.progress.mode(args.globals.quiet));
     let work = Interruptible::default();
     let writer = Durable::Group.options::<F>(&work).open(&args.store)?;
     let mut recipes = known.recipes;
@@ -212,10 +205,10 @@ fn records_of<F: Fingerprint>(snapshot: &Snapshot<F>, fingerprint: F) -> Result<
 fn print(args: &Args, deleted: &Deleted, skipped: u64, seconds: f64) -> Result<(), Failure> {
     let Deleted { deleted, not_stored } = *deleted;
     let mut output = Output::stdout();
-    if args.json {
+    if args.globals.json {
         let store = args.store.display().to_string();
         output.json(&Summary { store, deleted, not_stored, skipped, seconds })?;
-    } else if !args.quiet {
+    } else if !args.globals.quiet {
         let skipped = match skipped {
             0 => String::new(),
             skipped => format!(", {} skipped", units::count(skipped)),

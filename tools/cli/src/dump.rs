@@ -8,11 +8,12 @@ use fpstore_records::write::push_words;
 
 use crate::apart::Used;
 use crate::failure::Failure;
+use crate::global::Globals;
 use crate::ids::{IdOutputArgs, IdPrinter, IdShape};
 use crate::interrupt::Stopper;
 use crate::output::Output;
-use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
-use crate::table::{self, TableArgs};
+use crate::progress::{Finds, Progress, Step, Unit};
+use crate::table::{self, As};
 #[cfg(feature = "parquet")]
 use crate::table::{Kind, ParquetTable};
 use crate::target::{self, Target, TargetArgs};
@@ -25,48 +26,41 @@ const TOLD: u64 = 1 << 16;
 const AFTER_HELP: &str = "\
 Examples:
   fpstore dump photos.fps | head
-  fpstore dump photos.fps --output u64le > sorted.bin
+  fpstore dump photos.fps --as u64le > sorted.bin
   fpstore dump a.fps | fpstore pack - b.txt -o both.fps
-  fpstore dump pages.fps --ids
-  fpstore dump pages.fps --ids --output parquet --to pages.parquet
+  fpstore dump pages.fps --as ids
+  fpstore dump pages.fps --as parquet,ids -o pages.parquet
 
 Output, ascending by fingerprint:
-  tsv      a row for each: all hexadecimal digits, or as --fingerprints says; with
-           --ids a tab and the ids behind them, separated by commas, written as
-           `fpstore query --help` says
-  u64le    raw little-endian integers of 8 bytes, without ids; of fingerprints of
-           128 and 256 bits 2 and 4, the most significant one first
+  tsv      a row for each: all hexadecimal digits; with ids a tab and the ids
+           behind them, separated by commas, as `fpstore query --help` says
+  u64le    raw little-endian integers of 8 bytes, without ids; of 128 and 256
+           bits 2 and 4, the most significant one first
   u32le    the same of 4 bytes, for fingerprints of 32 bits
   json     an object on each line; ids are strings:
 {\"fingerprint\":\"8f3ac41e09b7d264\",\"ids\":[\"0\",\"17\"]}
   parquet  a column fingerprint (UInt64; UInt32 of 32 bits, FixedSizeBinary of
-           more than 64); with --ids a column ids: lists of UInt64, or of strings
-           where ids are names; needs --to";
+           more than 64); with ids a column ids: lists of UInt64, or of strings
+           where ids are names; needs -o
+Words behind it: ids; header; hex, u64 or i64 (how fingerprints are written).";
 
 /// Prints all fingerprints of a store, ascending
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// The directory that `fpstore pack` wrote
     store: PathBuf,
 
-    /// What to print
-    #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
-    #[arg(value_name = "tsv|u64le|u32le|json|parquet")]
-    output: Shape,
+    /// How rows are written: a format, and words such as ids, header, u64 and i64, as in `tsv,header`
+    #[arg(long = "as", default_value = "tsv", value_parser = As::<Shape>::parse)]
+    #[arg(value_name = "tsv|u64le|u32le|json|parquet[,WORD]")]
+    pub form: As<Shape>,
 
     #[command(flatten)]
     target: TargetArgs,
-
-    #[command(flatten)]
-    table: TableArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
-
-    /// Print the ids of each fingerprint as well
-    #[arg(long)]
-    ids: bool,
 
     #[command(flatten)]
     times: TimesArgs,
@@ -76,12 +70,17 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Shape {
+pub enum Shape {
     Tsv,
     U64le,
     U32le,
     Json,
     Parquet,
+}
+
+impl table::Shape for Shape {
+    const WORDS: &'static [&'static str] = table::ID_WORDS;
+    const JSON: Option<Self> = Some(Shape::Json);
 }
 
 impl Shape {
@@ -97,11 +96,11 @@ impl Shape {
 
 /// Prints the fingerprints.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let ids = args.ids;
+    let ids = args.form.ids;
     check(args, ids)?;
     let bits = width_of(&args.store)?;
-    args.table.check_width("dump", bits)?;
-    check_raw("dump", args.output.raw(), bits)?;
+    args.form.table.check_width("dump", bits)?;
+    check_raw("dump", args.form.shape.raw(), bits)?;
     for_width!(bits, dump(args, ids))
 }
 
@@ -110,15 +109,16 @@ fn dump<F: Fingerprint>(args: &Args, ids: bool) -> Result<(), Failure> {
     let store = args.times.of(opened.snapshot(), &args.store)?;
     if ids && !store.has_ids() {
         return Err(Failure::Usage(format!(
-            "{}: has no ids; leave --ids out",
+            "{}: has no ids; leave ids out (--as)",
             args.store.display()
         )));
     }
     let printer = ids.then(|| IdPrinter::new(&store, &args.id_output));
     let used = Used::nothing().stores([&args.store]);
     let target = args.target.claim(&used)?;
-    let progress =
-        Progress::new(args.progress.beside_rows(false, target::is_terminal(target.as_ref())));
+    let progress = Progress::new(
+        args.globals.progress.beside_rows(false, target::is_terminal(target.as_ref())),
+    );
     let stopper = Stopper::default();
     if target.is_some() {
         target::watch(&stopper, &progress, target.as_ref())?;
@@ -162,14 +162,14 @@ fn write<F: Fingerprint>(
 
 /// Finds options that do not go together.
 fn check(args: &Args, ids: bool) -> Result<(), Failure> {
-    let raw = args.output.raw();
-    args.table.check("dump", args.output == Shape::Tsv, raw)?;
+    let raw = args.form.shape.raw();
+    args.form.table.check("dump", args.form.shape == Shape::Tsv, raw)?;
     if let (true, Some(raw)) = (ids, raw) {
         return Err(Failure::Usage(format!(
-            "dump: --output {raw} has no room for ids; give --output tsv, json or parquet"
+            "dump: {raw} has no room for ids; give --as tsv, json or parquet"
         )));
     }
-    match args.output {
+    match args.form.shape {
         Shape::Parquet => table::check_parquet("dump", args.target.file().is_some()),
         _ => Ok(()),
     }
@@ -197,10 +197,10 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
     ) -> Result<Self, Failure> {
         #[cfg(not(feature = "parquet"))]
         let _ = store;
-        let to = match (args.output, target) {
+        let to = match (args.form.shape, target) {
             #[cfg(feature = "parquet")]
             (Shape::Parquet, Some(target)) => {
-                let (fingerprints, _) = Kind::of::<F>(args.table.parquet::<F>());
+                let (fingerprints, _) = Kind::of::<F>(args.form.table.parquet::<F>());
                 let mut columns = vec![("fingerprint", fingerprints)];
                 let kind = printer.as_ref().and_then(IdPrinter::kind);
                 columns.extend(kind.map(|kind| ("ids", Kind::Ids(kind))));
@@ -209,7 +209,7 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
             }
             _ => {
                 let mut output = target::output(target)?;
-                if args.table.header {
+                if args.form.table.header {
                     let names = ["fingerprint", "ids"];
                     output.bytes(&table::header(&names[..1 + usize::from(printer.is_some())]))?;
                 }
@@ -223,12 +223,12 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
         let ids = self.printer.as_mut().zip(ids);
         match &mut self.to {
             To::Text(output, text) => {
-                let form = self.args.table.text();
-                let (start, shape, end): (&[u8], _, &[u8]) = match self.args.output {
+                let form = self.args.form.table.text();
+                let (start, shape, end): (&[u8], _, &[u8]) = match self.args.form.shape {
                     Shape::Json => (b"{\"fingerprint\":\"", IdShape::Json, b"}\n"),
                     _ => (b"", IdShape::Tsv, b"\n"),
                 };
-                if self.args.output.raw().is_some() {
+                if self.args.form.shape.raw().is_some() {
                     push_words(text, fingerprint);
                     return output.take(text);
                 }

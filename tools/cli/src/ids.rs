@@ -18,7 +18,7 @@ pub const KEPT_IDS: u64 = 256;
 /// Which ids are printed, and as what.
 #[derive(clap::Args)]
 pub struct IdOutputArgs {
-    /// Print at most N ids of each fingerprint
+    /// Print at most N ids of each fingerprint; 0 leaves them out
     #[arg(long, value_name = "N")]
     #[arg(help_heading = "Ids", hide_short_help = true)]
     pub limit_ids: Option<u64>,

@@ -31,6 +31,7 @@ mod evaluate;
 pub mod failure;
 pub mod feed;
 mod fingerprint;
+pub mod global;
 mod glossary;
 mod ids;
 pub mod input;

@@ -15,7 +15,7 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore man | man -l -                         reads the page of fpstore
   fpstore man bench compare | man -l -
-  fpstore man --to ~/.local/share/man/man1       installs all of them";
+  fpstore man -o ~/.local/share/man/man1        installs all of them";
 
 /// Prints a manual page, or writes those of all commands
 #[derive(clap::Args)]
@@ -25,8 +25,8 @@ pub struct Args {
     pub(crate) command: Vec<String>,
 
     /// Write the pages of all commands into this directory, which is made if it is missing
-    #[arg(long, value_name = "DIR", conflicts_with = "command")]
-    pub(crate) to: Option<PathBuf>,
+    #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Prints one page of a program whose command line is `root`, or writes all.
@@ -37,7 +37,7 @@ pub struct Args {
 pub fn run(args: &Args, root: Command) -> Result<(), Failure> {
     let mut root = root.disable_help_subcommand(true);
     root.build();
-    if let Some(directory) = &args.to {
+    if let Some(directory) = &args.output {
         let written = |path: &PathBuf| {
             let path = path.clone();
             move |source| Failure::File { path, action: "write", source }

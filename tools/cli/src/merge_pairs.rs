@@ -10,12 +10,13 @@ use fpstore_records::is_stdin;
 
 use crate::apart::Used;
 use crate::failure::Failure;
+use crate::global::Globals;
 use crate::interrupt::Stopper;
-use crate::memory::{self, Size};
+use crate::memory;
 use crate::options::bits;
 use crate::output::say;
 use crate::pairs::{PairFormat, PairReader, PairSource, PairWriter, Sorter};
-use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
+use crate::progress::{Finds, Progress, Step, Unit};
 use crate::recipes::Recipes;
 use crate::table;
 use crate::target::{self, Target, TargetArgs};
@@ -26,26 +27,26 @@ const TOLD: u64 = 1 << 12;
 
 const AFTER_HELP: &str = "\
 Examples:
-  fpstore merge-pairs pairs-*.tsv --to pairs.tsv
-  fpstore merge-pairs pairs-*.bin --format u64le --to pairs.bin --memory 1GiB
-  fpstore merge-pairs pairs-*.parquet --to pairs.parquet
+  fpstore merge-pairs pairs-*.tsv -o pairs.tsv
+  fpstore merge-pairs pairs-*.bin --format u64le -o pairs.bin --memory 1GiB
+  fpstore merge-pairs pairs-*.parquet -o pairs.parquet
   fpstore merge-pairs <(zstdcat a.zst) <(zstdcat b.zst) | cut -f 1,2
 
 Takes what `fpstore join` wrote, and gives its rows ascending by a, then by b,
 each pair once; the same whichever files they come from. Ids are kept; a pair
 that comes with different ones ends the merge, as does a row that is cut or no
-pair. TSV and Parquet are recognised. Raw integers have no mark, so that any file
-would pass for them: --format u64le (u32le) says that all files hold some, of 64
-(32) bits unless --bits says otherwise. All but Parquet may come from pipes. A row of TSV may have
-16 MiB.
+pair. TSV and Parquet are recognised. Raw integers have no mark, so that any
+file would pass for them: --format u64le (u32le) says that all files hold some,
+of 64 (32) bits unless --bits says otherwise. All but Parquet may come from
+pipes. A row of TSV may have 16 MiB.
 
-Fingerprints have 32, 64, 128 or 256 bits, as the first row tells, and the same in
-all files.
+Fingerprints have 32, 64, 128 or 256 bits, as the first row tells, and the same
+in all files.
 
-Memory: 24 bytes per pair of 64 bits (16, 48 or 72 of 32, 128 or 256), and its ids.
-What does not fit into SIZE is sorted in temporary files of no more bytes, in DIR,
-of which nothing is left even if the merge is killed. Any number of pairs and files
-may be merged.
+Memory: 24 bytes per pair of 64 bits (16, 48 or 72 of 32, 128 or 256), and its
+ids. What does not fit into SIZE is sorted in temporary files of no more bytes,
+in DIR, of which nothing is left even if the merge is killed. Any number of
+pairs and files may be merged.
 
 FILE appears when it is whole; until then it is a temporary file beside it.
 
@@ -56,6 +57,9 @@ or SIGTERM stopped it. A reader of the output that goes away ends it with 0.";
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// Files of pairs; `-` reads standard input
     #[arg(required = true, value_name = "FILES")]
     input: Vec<PathBuf>,
@@ -69,32 +73,18 @@ pub struct Args {
     #[arg(long, value_name = "BITS", value_parser = bits)]
     bits: Option<u32>,
 
-    /// What to write [default: as the first file]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "tsv|u64le|u32le|parquet")]
-    output: Option<PairFormat>,
+    /// How rows are written [default: as in the first file]
+    #[arg(long = "as", value_enum, hide_possible_values = true)]
+    #[arg(value_name = "tsv|u64le|u32le|parquet")]
+    form: Option<PairFormat>,
 
     #[command(flatten)]
     target: TargetArgs,
-
-    /// The most memory to take, such as 4GiB [default: a quarter of what there is]
-    #[arg(long, value_name = "SIZE")]
-    memory: Option<Size>,
-
-    /// Where temporary files go [default: where FILE is, or the system's place for them]
-    #[arg(long, value_name = "DIR")]
-    tmp_dir: Option<PathBuf>,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
-
-    /// No progress but that of --progress, and no summary on standard error
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 /// Merges, and writes the pairs.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
+    let limit = args.globals.memory_limit();
     memory::check_least("a merge of pairs", limit)?;
     // A file that comes twice changes nothing: pairs that do are one.
     if args.input.iter().filter(|path| is_stdin(path)).count() > 1 {
@@ -103,7 +93,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let first = First::open(args, limit)?;
     let bits = args.bits.or(first.source.bits()).unwrap_or(u64::BITS);
-    check_raw("merge-pairs", args.output.unwrap_or(first.format).raw(), bits)?;
+    check_raw("merge-pairs", args.form.unwrap_or(first.format).raw(), bits)?;
     for_width!(bits, merge(args, first, limit))
 }
 
@@ -135,13 +125,14 @@ impl<'a> First<'a> {
 
 fn merge<F: Fingerprint>(args: &Args, first: First<'_>, limit: u64) -> Result<(), Failure> {
     let start = Instant::now();
-    let format = args.output.unwrap_or(first.format);
+    let format = args.form.unwrap_or(first.format);
     if format == PairFormat::Parquet {
         table::check_parquet("merge-pairs", args.target.file().is_some())?;
     }
     let reader = first.source.reader::<F>()?;
     let target = args.target.claim(&Used::nothing().files(&args.input))?;
-    let mode = args.progress.beside_rows(args.quiet, target::is_terminal(target.as_ref()));
+    let mode =
+        args.globals.progress.beside_rows(args.globals.quiet, target::is_terminal(target.as_ref()));
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;
     let mut sorter = Sorter::new(limit, &temporary_directory(args, target.as_ref()));
@@ -169,7 +160,7 @@ fn merge<F: Fingerprint>(args: &Args, first: First<'_>, limit: u64) -> Result<()
     progress.finish();
     let (rows, pairs) = merged?;
     stopper.commit(|| target.map_or(Ok(()), |target| target.commit()))?;
-    if !args.quiet {
+    if !args.globals.quiet {
         say!(
             "fpstore: {pairs} pairs of {rows} rows in {} file{}, {:.2} seconds",
             args.input.len(),
@@ -253,12 +244,12 @@ impl Merging<'_> {
         let (name, strings) = (reader.name(), reader.id_strings());
         match (self.format, self.format.raw()) {
             (_, Some(raw)) if there => {
-                return fail(format!("--output {raw} has no room for ids; give --output tsv"));
+                return fail(format!("{raw} has no room for ids; give --as tsv"));
             }
             (PairFormat::Parquet, _) if there && strings.is_none() => {
                 return fail(format!(
-                    "{name}: ids in TSV may be numbers or strings; join with --output parquet, or \
-                     give --output tsv"
+                    "{name}: ids in TSV may be numbers or strings; join with --as parquet, or \
+                     give --as tsv"
                 ));
             }
             _ => {}
@@ -271,7 +262,7 @@ impl Merging<'_> {
             let names = (first.name.as_str(), name);
             let (with, without) = if there { (names.1, names.0) } else { names };
             return fail(format!(
-                "{with} has ids and {without} has none; join all shards with --ids, or none"
+                "{with} has ids and {without} has none; join all shards with ids (--as), or none"
             ));
         }
         if first.strings.zip(strings).is_some_and(|(first, strings)| first != strings) {
@@ -286,7 +277,7 @@ impl Merging<'_> {
 }
 
 fn temporary_directory(args: &Args, target: Option<&Target>) -> PathBuf {
-    match (&args.tmp_dir, target.and_then(Target::place)) {
+    match (&args.globals.tmp_dir, target.and_then(Target::place)) {
         (Some(directory), _) => directory.clone(),
         (None, Some(place)) => files::parent(place).to_path_buf(),
         (None, None) => env::temp_dir(),

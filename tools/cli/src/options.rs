@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::str::FromStr;
 
-use fpstore::{Costs, Design, Fingerprint};
+use fpstore::{Costs, Fingerprint, Layout, Prefer};
 
 use crate::failure::Failure;
+
+/// The distance of stores for which nothing says another one.
+pub const DEFAULT_K: u32 = 3;
 
 /// Reads a distance, as `-k` takes it everywhere.
 pub fn radius(text: &str) -> Result<u32, String> {
@@ -53,101 +55,50 @@ pub fn read_costs(path: &Path) -> Result<Costs, Failure> {
     text.parse().map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
-/// `auto`, or a value.
-#[derive(Clone, Debug)]
-pub enum Auto<T> {
-    /// Left open.
-    Auto,
-    /// The value.
-    Given(T),
+/// How a store is laid out.
+#[derive(Clone, Debug, clap::Args)]
+pub struct LayoutArgs {
+    /// The distance that queries will mostly ask for, and their default [default: that of the recipe,
+    /// if one is known, or 3]
+    #[arg(short = 'k', value_name = "K", value_parser = any_radius, allow_negative_numbers = true)]
+    pub radius: Option<u32>,
+
+    /// What to choose the layout for
+    #[arg(long, default_value = "balanced", value_name = "size|balanced|speed")]
+    pub prefer: Prefer,
+
+    /// Which index to write, as `fpstore glossary` explains designs: quarters, or 32,16:short, or
+    /// parts:9 [default: chosen for the distance]
+    #[arg(long, value_parser = index, value_name = "NAME|W1,W2,...[:short]|parts:N")]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
+    pub design: Option<String>,
+
+    /// Bytes of a block: a power of two from 256 to 8192 [default: chosen, 256 to 4096]
+    #[arg(long, value_name = "N")]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
+    pub block_bytes: Option<u32>,
 }
 
-impl<T> Auto<T> {
-    /// Whether there is a value.
-    pub fn is_given(&self) -> bool {
-        matches!(self, Auto::Given(_))
-    }
-
-    /// The value, if there is one.
-    pub fn given(self) -> Option<T> {
-        match self {
-            Auto::Auto => None,
-            Auto::Given(value) => Some(value),
-        }
-    }
-
-    /// The options with the value set, if there is one.
-    pub fn set<O>(self, options: O, set: impl FnOnce(O, T) -> O) -> O {
-        match self {
-            Auto::Auto => options,
-            Auto::Given(value) => set(options, value),
-        }
-    }
-}
-
-impl<T: FromStr> FromStr for Auto<T> {
-    type Err = T::Err;
-
-    fn from_str(text: &str) -> Result<Self, T::Err> {
-        match text {
-            "auto" => Ok(Auto::Auto),
-            _ => text.parse().map(Auto::Given),
-        }
-    }
-}
-
-/// A design, which is made for the width of a store.
-#[derive(Clone, Debug)]
-pub struct DesignArg(String);
-
-impl FromStr for DesignArg {
-    type Err = fpstore::Error;
-
-    /// Takes what is a design of some width: the width of the store may not be known yet.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Design::read(u64::BITS, text).map(|_| Self(text.to_string()))
+/// Takes what is an index of some width: that of the store may not be known yet.
+fn index(text: &str) -> Result<String, String> {
+    match Layout::new().index(u64::BITS, text) {
+        Ok(_) => Ok(text.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
 impl LayoutArgs {
-    /// The design for fingerprints of this width, if one is given.
-    pub fn design<F: Fingerprint>(&self) -> Result<Option<Design>, Failure> {
-        let Auto::Given(DesignArg(text)) = &self.design else { return Ok(None) };
-        // Of wider ones the store says that they have no tables.
-        Ok(Some(Design::read(F::BITS.min(u64::BITS), text)?))
-    }
-
-    /// Whether tables are to be short, if there are any.
-    pub fn short_tables<F: Fingerprint>(&self, parts: Option<u16>) -> Result<bool, Failure> {
-        if self.short_tables && (F::BITS > u64::BITS || parts.is_some()) {
-            let message = "--short-tables is for tables, and this store has parts; leave it out";
-            return Err(Failure::Usage(message.to_string()));
+    /// The layout of fingerprints of this width, for the distance `otherwise` where none is given.
+    ///
+    /// # Errors
+    ///
+    /// The index is of another width.
+    pub fn layout<F: Fingerprint>(&self, otherwise: u32) -> Result<Layout, Failure> {
+        let layout = Layout::new().k(self.radius.unwrap_or(otherwise)).prefer(self.prefer);
+        let layout = self.block_bytes.into_iter().fold(layout, Layout::block_bytes);
+        match &self.design {
+            Some(text) => Ok(layout.index(F::BITS, text)?),
+            None => Ok(layout),
         }
-        Ok(self.short_tables)
     }
-}
-
-/// How a store is laid out.
-#[derive(Clone, clap::Args)]
-pub struct LayoutArgs {
-    /// Which tables to write [auto: as planned for the distance]
-    #[arg(long, default_value = "auto", value_name = "auto|NAME|W1,W2,...")]
-    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
-    pub design: Auto<DesignArg>,
-
-    /// Bytes of a block: a power of two from 256 to 8192 [auto: as planned, 256 to 4096]
-    #[arg(long, default_value = "auto", value_name = "auto|N")]
-    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
-    pub block_bytes: Auto<u32>,
-
-    /// Low bits kept apart in a column: 0, 8, 16, 24, 32, 40 or 48 [auto: as many as cost little]
-    #[arg(long, default_value = "auto", value_name = "auto|N")]
-    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
-    pub low_bits: Auto<u32>,
-
-    /// Keep whole fingerprints in the first table alone, and in those behind it only the bits by which they are found
-    /// there: `quarters` takes a quarter less space, queries beyond the distance K 2 to 3 times as long
-    #[arg(long)]
-    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
-    pub short_tables: bool,
 }

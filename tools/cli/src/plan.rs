@@ -8,7 +8,7 @@ mod spark;
 
 use std::path::{Path, PathBuf};
 
-use fpstore::{Design, Fingerprint, Objective, Plan, Planner};
+use fpstore::{Design, Fingerprint, Plan, Planner, Prefer};
 
 use fpstore_records::{Options, Records, Source};
 use report::{PlanReport, Report};
@@ -17,8 +17,9 @@ use self::show::{bytes, number, print_rows, time};
 use crate::command_line::quoted_path;
 use crate::failure::Failure;
 use crate::feed;
+use crate::global::Globals;
 use crate::input::InputArgs;
-use crate::options::{any_radius, bits, count, read_costs};
+use crate::options::{any_radius, bits, count};
 use crate::output::Output;
 use crate::skipped::Skipped;
 use crate::width::{check_radius, for_width};
@@ -26,73 +27,34 @@ use crate::width::{check_radius, for_width};
 const AFTER_HELP: &str = "\
 Examples:
   fpstore plan --n 8e9                           eight billion fingerprints
-  fpstore plan --n 2^34 --block-bytes 1024       the table of the paper
   fpstore plan --n 5e7 -k 6 --budget 12 --prefer speed
   fpstore plan --n 1e9 --sample hashes.txt       fingerprints are not uniform
   fpstore plan --n 1e7 --bits 256 -k 31          into how many parts?
-  fpstore plan --n 1e8 --calibration my.cal      on this machine, by `bench calibrate`
-  fpstore plan --n 8e9 --spark --executors 200   a self-join by Spark
-  fpstore plan --n 8e9 --spark --queries 1e6     a batch by Spark
+  fpstore plan --n 8e9 --spark 200               a self-join by Spark
 
-A row for each design in its best size of blocks, the recommended one marked:
-  tables      sorted copies of the set
-  block       bytes of a block
-  store       bytes of all files, and B/fp: of these per fingerprint
-  router      memory that the routers of an open store take
-  warm, cold  time of a query, with the store in memory or all on the disk
---details adds how a query finds its matches:
-  prefix      bits that a table is sorted by first
-  differ      of these, how many may differ from those of the query; `1 in 2 of
-              3` says that two of three tables are searched
-  candidates  fingerprints that share the prefix of the query, in the table with most
-  blocks      that a query scans in all tables; decoded are those in which a
-              random fingerprint comes near enough
-  touched     bytes of blocks that a query reads
-`fpstore glossary` explains the words. Widths such as 26,19,19 are parts of your own, and stand there where they beat
-the named designs. Predicted from uniform fingerprints, or from --sample, for
-queries without matches, on one thread.
+A row for each design in its best size of blocks. The marked one is what `pack`
+takes by itself, or with --budget the best within that:
+  tables, block, store  sorted copies of the set; bytes of a block, of all files
+  B/fp, router          bytes for each fingerprint; memory of an open store
+  warm, cold            time of a query with the store in memory, or on the disk
+--details adds the bits that tables are sorted by (prefix), how many of these
+may differ from the query (differ), how many fingerprints share its prefix
+(candidates), and what it scans, decodes and touches.
 
-With --bits 128 or 256, and with --parts, a row for each number of parts into
-which the bits are cut: the store has every fingerprint once, and for each part a
-table by which it finds those that differ there in few bits.
-  warm        time of a query, with the store in memory; predicted from uniform
-              fingerprints, also with --sample
-  look-ups    in these tables
-  candidates  fingerprints that are compared with the query
-  may differ  how many bits of a part of the query a look-up may change: with `2 bits in
-              10 parts, 1 bit in 1 part` no match within K is missed
-Those that take much longer are shown with --details, and in JSON.
+With --bits 128 or 256 a row for each number of parts into which the bits are
+cut: look-ups in their tables, candidates that are compared, and how many bits
+may differ in each part.
 
-With --short-tables the tables behind the first are short, as those of `pack
---short-tables`: the sizes are theirs, the times those of whole ones, which take
-about as long within the distance K.
-
---prefer balanced takes the least product of space and time, but no more space
-than the fingerprints themselves, or than --budget; size prefers
-little space, speed little time. `pack --prefer` chooses the same way, among the
-named designs of up to four tables, and `32,16` with a short table and a narrow
-column, which beside a single table takes 2 bytes more.
-
---calibration takes what the steps of searches take on a machine, as `fpstore bench
-calibrate -o FILE` measures it in ten seconds or so; a file may hold some only.
-
---spark predicts a self-join by `fpstore.spark`, in one thread for each core of
-an executor. A row for each number of parts into which the bits are cut:
-  tables      that each fingerprint is sent by, and top: bits of the least of them
-  tasks       that join, and task: memory of one
-  sent        fingerprints that are sent, and as many bytes are shuffled
-  skew        work of the heaviest task by that of the median, by --sample
-  CPU, time   in all, and by the clock if all cores are busy
-With --queries a batch by `match` against shards, a row for each number of shards:
-  rows, store fingerprints of a shard, and bytes of its files
-  sent        bytes of queries: all of them go to each shard
-A shard is taken to lie where its task runs: bytes that are fetched come on top,
-and so does the order of what is found";
+Times are predicted for uniform fingerprints, or those of --sample, for queries
+without matches on one thread.";
 
 /// Predicts size and latency of every design, and recommends one
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// Number of distinct fingerprints, such as 8e9, 2^34 or 1_000_000 [default: those of --sample]
     #[arg(long = "n", value_name = "N", value_parser = count)]
     count: Option<u64>,
@@ -106,45 +68,26 @@ pub struct Args {
     #[arg(long, value_name = "BITS", value_parser = bits)]
     bits: Option<u32>,
 
-    /// Numbers of parts also for 32 and 64 bits, instead of designs
-    #[arg(long)]
-    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
-    parts: bool,
-
     /// The most bytes of all files per fingerprint
     #[arg(long, value_name = "BYTES")]
     budget: Option<f64>,
 
     /// What to choose for
     #[arg(long, default_value = "balanced", value_name = "size|balanced|speed")]
-    prefer: Objective,
+    prefer: Prefer,
 
     /// Bytes of a block: powers of two from 256 to 8192, separated by commas
     #[arg(long, default_value = "auto", value_name = "auto|N,...")]
     #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     block_bytes: Sizes,
 
-    /// Sizes with short tables, as `pack --short-tables` makes them; times are those of whole ones
-    #[arg(long)]
-    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
-    short_tables: bool,
-
     /// Some fingerprints of the set, drawn at random, or all; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
 
-    /// The constants of a machine, from `fpstore bench calibrate` [default: the shipped ones]
-    #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
-    calibration: Option<PathBuf>,
-
     /// Print also how a query finds its matches
     #[arg(long, conflicts_with = "json")]
     details: bool,
-
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
 
     #[command(flatten)]
     spark: spark::SparkArgs,
@@ -182,12 +125,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         (None, None) => u64::BITS,
     };
     check_radius("plan", Some(args.radius), bits)?;
-    if args.spark.spark {
-        return for_width!(bits, run_spark(args));
+    if let Some(cluster) = args.spark.spark {
+        return for_width!(bits, run_spark(args, cluster));
     }
     match bits {
-        32 if !args.parts => return plan_tables::<u32>(args),
-        64 if !args.parts => return plan_tables::<u64>(args),
+        32 => return plan_tables::<u32>(args),
+        64 => return plan_tables::<u64>(args),
         _ => {}
     }
     check_parts(args)?;
@@ -205,9 +148,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn check_parts(args: &Args) -> Result<(), Failure> {
     let of_tables = [
         ("--block-bytes", args.block_bytes.0.is_some()),
-        ("--short-tables", args.short_tables),
-        ("--calibration", args.calibration.is_some()),
-        ("--prefer", args.prefer != Objective::default()),
+        ("--prefer", args.prefer != Prefer::default()),
     ];
     match of_tables.iter().find(|(_, is_given)| *is_given) {
         Some((name, _)) => Err(Failure::Usage(format!(
@@ -218,17 +159,17 @@ fn check_parts(args: &Args) -> Result<(), Failure> {
 }
 
 /// Prints what a join or a batch by Spark takes.
-fn run_spark<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+fn run_spark<F: Fingerprint>(args: &Args, cluster: spark::Cluster) -> Result<(), Failure> {
     let sample = args
         .sample
         .as_deref()
         .map(|path| read_sample::<F>(path, &args.reading.options(None, None)));
     let sample = sample.transpose()?.unwrap_or_default();
     let count = args.count.or(args.sample.as_ref().map(|_| sample.len() as u64));
-    let (count, what) = (count.ok_or_else(no_count)?, (args.radius, args.json));
+    let (count, what) = (count.ok_or_else(no_count)?, (args.radius, args.globals.json));
     match args.spark.queries {
-        Some(queries) => shards::run::<F>(&args.spark, what, count, queries),
-        None => spark::run(&args.spark, what, count, &sample),
+        Some(queries) => shards::run::<F>(cluster, what, count, queries),
+        None => spark::run(cluster, what, count, &sample),
     }
 }
 
@@ -242,7 +183,6 @@ fn sample_count<F: Fingerprint>(path: &Path, reading: &Options) -> Result<u64, F
 
 /// Prints what designs take.
 fn plan_tables<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
-    let costs = args.calibration.as_deref().map(read_costs).transpose()?.unwrap_or_default();
     let sample = args
         .sample
         .as_deref()
@@ -253,9 +193,7 @@ fn plan_tables<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let mut planner = Planner::for_bits(F::BITS, count)
         .radius(args.radius)
         .budget(args.budget)
-        .objective(args.prefer)
-        .costs(costs)
-        .short_tables(args.short_tables)
+        .prefer(args.prefer)
         .uneven(true);
     if let Some(sizes) = &args.block_bytes.0 {
         planner = planner.block_sizes(sizes.iter().copied());
@@ -289,7 +227,7 @@ fn print<F: Fingerprint>(args: &Args, count: u64, plans: &[Plan]) -> Result<(), 
     let best = plans.first().filter(|plan| plan.within_budget);
     let command = best.map(|plan| pack_command::<F>(args, plan));
     let mut output = Output::stdout();
-    if args.json {
+    if args.globals.json {
         let is_best = |plan: &Plan| best == Some(plan);
         output.json(&Report {
             fingerprints: count,
@@ -303,9 +241,8 @@ fn print<F: Fingerprint>(args: &Args, count: u64, plans: &[Plan]) -> Result<(), 
         u64::BITS => String::new(),
         bits => format!(" of {bits} bits"),
     };
-    let short = if args.short_tables && F::BITS == u64::BITS { ", short tables" } else { "" };
     let radius = args.radius;
-    output.line(&format!("{count} fingerprints{bits}, queries within k = {radius} bits{short}"))?;
+    output.line(&format!("{count} fingerprints{bits}, queries within k = {radius} bits"))?;
     output.line("")?;
     let mut rows = vec![header(args.details)];
     // A row for each design, or for each size of blocks that was asked for.
@@ -349,18 +286,22 @@ fn pack_command<F: Fingerprint>(args: &Args, plan: &Plan) -> String {
         u64::BITS => String::new(),
         bits => format!(" --bits {bits}"),
     };
-    let short = match plan.short_tables {
-        false => String::new(),
-        true if args.short_tables => " --short-tables".to_string(),
-        // Small for its speed by its narrow column.
-        true => format!(" --short-tables --low-bits {}", plan.low_bits),
+    // What a pack chooses by itself need not be said.
+    let layout = match args.budget.is_some() || args.block_bytes.0.is_some() {
+        true => {
+            let short = if plan.short_tables { ":short" } else { "" };
+            format!(" --design {}{short} --block-bytes {}", plan.design, plan.block_bytes)
+        }
+        false => match args.prefer {
+            Prefer::Balanced => String::new(),
+            Prefer::Size => " --prefer size".to_string(),
+            Prefer::Speed => " --prefer speed".to_string(),
+        },
     };
     format!(
-        "fpstore pack {} -o STORE{bits} -k {} --design {} --block-bytes {}{short}{}",
+        "fpstore pack {} -o STORE{bits} -k {}{layout}{}",
         input(args),
         args.radius,
-        plan.design,
-        plan.block_bytes,
         reading(args)
     )
 }

@@ -26,11 +26,11 @@ pub enum Mode {
 }
 
 /// The option that says how.
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct ProgressArgs {
     /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
     #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
-    #[arg(hide_short_help = true)]
+    #[arg(global = true)]
     progress: Option<Mode>,
 }
 

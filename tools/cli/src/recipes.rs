@@ -4,7 +4,7 @@
 
 use std::fmt::Display;
 
-use fpstore_text::Recipe;
+use fpstore_text::{Recipe, Rule};
 
 use crate::failure::Failure;
 use crate::output::say;
@@ -31,6 +31,14 @@ pub fn line(given: &str) -> Result<String, String> {
 /// The bits of the fingerprints that a recipe for texts makes; `None` of other lines, of which nobody here knows them.
 pub fn bits(line: &str) -> Option<u32> {
     line.parse::<Recipe>().ok().map(|recipe| recipe.bits())
+}
+
+/// The distance of the near duplicates of a recipe for texts, where it is one of bits.
+pub fn k(line: &str) -> Option<u32> {
+    match line.parse::<Recipe>().ok()?.rule() {
+        Rule::Within { k } => Some(k),
+        _ => None,
+    }
 }
 
 /// Fails if a line that --recipe gives makes fingerprints of other bits.
@@ -104,6 +112,11 @@ impl Recipes {
     /// The recipe, if one is known.
     pub fn line(&self) -> Option<&str> {
         self.known.as_ref().map(|(_, line)| line.as_str())
+    }
+
+    /// The distance of near duplicates by the recipe, if it is known to have one.
+    pub fn k(&self) -> Option<u32> {
+        self.line().and_then(k)
     }
 
     /// Tells on standard error that somebody says nothing, where somebody else does: so nobody knows whether they go together.

@@ -9,61 +9,53 @@ use serde::Serialize;
 
 use crate::apart::Used;
 use crate::failure::Failure;
+use crate::global::Globals;
 use crate::interrupt::Interruptible;
-use crate::memory::{self, Size};
+use crate::memory;
 use crate::output::{Output, check_summary};
-use crate::threads::ThreadArgs;
 use crate::units::{count, plural};
 
 const AFTER_HELP: &str = "\
 STORE is only read. DEST appears when all of it is there; a repair that was
-stopped leaves none, and is simply run again. It is a new store, in one segment, or
-one for each window of time, of all that is sound: every block has a checksum, and
-a fingerprint is saved if any table of its segment still holds it in a sound block.
-Ids are stored once: a fingerprint whose ids are damaged is left out of a store with
-ids, and counted.
+stopped leaves none, and is simply run again. It is a new store, in one
+segment, or one for each window of time, of all that is sound: every block has
+a checksum, and a fingerprint is saved if any table of its segment still holds
+it in a sound block. Ids are stored once: a fingerprint whose ids are damaged
+is left out of a store with ids, and counted.
 
-Fingerprints may have any width. Where a segment holds them once, beside tables of
-parts of their bits, those in sound blocks of that copy are saved, or all, if their
-sum is that of the set. Part tables are made of the copy: no damage to them loses
-anything.
+Fingerprints may have any width. Where a segment holds them once, beside tables
+of parts of their bits, those in sound blocks of that copy are saved, or all,
+if their sum is that of the set. Part tables are made of the copy: no damage to
+them loses anything.
 
 What is damaged or lost is told segment by segment:
-  tables        of which nothing can be read: header, codes or footer are damaged
+  tables        of which nothing can be read: header, codes or footer is damaged
   blocks        that are damaged, in other tables or in the copy
   fingerprints  that no table holds any more
   without ids   fingerprints that were read, and left out
-  ids           of all of these, and others that are damaged; null in JSON where the
-                file of ids does not tell any more how many there were
-Where the manifest is damaged or gone, all segment files are taken: also such as a
-merge has replaced and a crash has left. Then nobody knows what was deleted, which
-may be back, nor what the log holds, nor the radius of the store, which is 3 now,
-nor its recipe. Of a damaged log what stands before the damage
-is saved; without a file of deletions what it hides is back.
+  ids           of all of these, and others that are damaged; null in JSON where
+                nobody can tell how many there were
+Where the manifest is damaged or gone, all segment files are taken: also such
+as a merge has replaced and a crash has left. Then nobody knows what was
+deleted, which may be back, nor what the log holds, nor the radius of the
+store, which is 3 now, nor its recipe. Of a damaged log what stands before the
+damage is saved; without a file of deletions what it hides is back.
 
-Exit codes: 0 if all that was stored is in DEST, 1 if something was lost or may be
-back, 2 on an error.";
+Exit codes: 0 if all that was stored is in DEST, 1 if something was lost or may
+be back, 2 on an error.";
 
 /// Saves what is sound of a damaged store into a new one
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// The damaged store
     store: PathBuf,
 
     /// The store to write: a new or empty directory
     dest: PathBuf,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    /// The most memory that packing takes, such as 4GiB [default: a quarter of what there is]
-    #[arg(long, value_name = "SIZE")]
-    memory: Option<Size>,
-
-    /// Print the summary as one JSON object
-    #[arg(long)]
-    json: bool,
 }
 
 /// The summary in JSON.
@@ -102,11 +94,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let start = Instant::now();
     check_summary(true)?;
     Used::nothing().stores([&args.store]).check(&args.dest)?;
-    let memory = args.memory.map_or_else(memory::default_limit, |size| size.0);
+    let memory = args.globals.memory_limit();
     memory::check_least("a repair", memory)?;
     let work = Interruptible::<()>::default();
     work.watch(|_, ()| {})?;
-    let execution = Execution::new().threads(args.threads.count()).memory(memory);
+    let execution = Execution::new().threads(args.globals.threads.count()).memory(memory);
     let execution = execution.cancel(work.cancel.clone());
     let report = Repair::new().execution(execution).run(&args.store, &args.dest);
     let report = report.map_err(|error| match error {
@@ -120,7 +112,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         other => other.into(),
     })?;
     let mut output = Output::stdout();
-    match args.json {
+    match args.globals.json {
         true => output.json(&summary(args, &report, start.elapsed().as_secs_f64()))?,
         false => print(args, &report, &mut output)?,
     }

@@ -9,17 +9,17 @@ use std::time::Duration;
 use fpstore_serve::{Config, Limits, LogRequests, NamedStore, ServeError, Server};
 
 use crate::failure::{Failure, one_line};
+use crate::global::Globals;
 use crate::interrupt::on_first_signal;
 use crate::options::any_radius;
-use crate::threads::ThreadArgs;
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore serve photos.fps                       read it on this machine
   fpstore serve pages=/data/live/pages.fps --write
-  fpstore serve *.fps --listen 0.0.0.0:7878 --read-token readers --write-token writers
-  curl -s localhost:7878/v1/stores/photos/search -H 'Content-Type: application/json' \\
-      -d '{\"fingerprint\":\"8f3ac41e09b7d265\",\"k\":3}'
+  fpstore serve *.fps --listen 0.0.0.0:7878 --read-token readers
+  curl -s localhost:7878/v1/stores/photos/search \\
+      -H 'Content-Type: application/json' -d '{\"fingerprint\":\"8f3ac41e09b7d265\",\"k\":3}'
 
 Paths (`/openapi.json` describes all of them; `/` is a page for people):
   POST /v1/stores/STORE/search            what is within k of one fingerprint
@@ -31,27 +31,31 @@ Paths (`/openapi.json` describes all of them; `/` is a page for people):
   GET  /health, /ready, /metrics          for those who run it
 Ids are strings in JSON, also numbers, so that none loses digits.
 
-Without --write the stores are read, and what others write to them, or put in their
-place, is seen within some 100 ms. With --write this server is the writer of each; a
-write is answered once it is on the disk (or the system has it: \"durable\":\"system\"),
-together with all others that came meanwhile.
+Without --write the stores are read, and what others write to them, or put in
+their place, is seen within some 100 ms. With --write this server is the writer
+of each; a write is answered once it is on the disk (or the system has it:
+\"durable\":\"system\"), together with all others that came meanwhile.
 
-A token is a line of its file, such as `openssl rand -hex 32` gives, and is sent as
-`Authorization: Bearer TOKEN`. Any address but this machine's own needs --read-token,
-and with --write also --write-token, which may read too. TLS is the business of a proxy
-in front (nginx, Caddy, HAProxy), with the server on 127.0.0.1 behind it.
+A token is a line of its file, such as `openssl rand -hex 32` gives, and is
+sent as `Authorization: Bearer TOKEN`. Any address but this machine's own needs
+--read-token, and with --write also --write-token, which may read too. TLS is
+the business of a proxy in front (nginx, Caddy, HAProxy), with the server on
+127.0.0.1 behind it.
 
-What is beyond a limit is refused with a code of the class 4xx and a reason; when there
-is too much to do, with 429 and Retry-After, at once. The log on standard error has a
-line for each request, without fingerprints and ids.
+What is beyond a limit is refused with a code of the class 4xx and a reason;
+when there is too much to do, with 429 and Retry-After, at once. The log on
+standard error has a line for each request, without fingerprints and ids.
 
-Exit codes: 0 after SIGTERM, SIGINT or SIGHUP, once requests have ended and all is
-durable; 2 on an error; a second signal ends it at once.";
+Exit codes: 0 after SIGTERM, SIGINT or SIGHUP, once requests have ended and all
+is durable; 2 on an error; a second signal ends it at once.";
 
 /// Answers searches and takes writes over HTTP
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// Stores, each as its directory or as NAME=DIRECTORY
     #[arg(required = true, value_name = "STORE")]
     stores: Vec<String>,
@@ -103,21 +107,9 @@ pub struct Args {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
 
-    /// Time that requests have to end after a signal
-    #[arg(long, default_value = "10s", value_name = "TIME", hide_short_help = true)]
-    #[arg(value_parser = time)]
-    drain: Duration,
-
     /// Write the bodies of requests to the log, that is fingerprints and ids
     #[arg(long, hide_short_help = true)]
     log_bodies: bool,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    /// No line in the log for each request
-    #[arg(short, long, conflicts_with = "log_bodies")]
-    quiet: bool,
 }
 
 /// A time that is more than nothing.
@@ -146,8 +138,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     config.writable = args.write;
     config.read_tokens.clone_from(&args.read_token);
     config.write_tokens.clone_from(&args.write_token);
-    config.threads = args.threads.count();
-    config.log = match (args.quiet, args.log_bodies) {
+    config.threads = args.globals.threads.count();
+    config.log = match (args.globals.quiet, args.log_bodies) {
         (true, _) => LogRequests::No,
         (_, true) => LogRequests::WithBodies,
         _ => LogRequests::Yes,
@@ -163,7 +155,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         connections: args.connections as usize,
         // Some of the largest at once.
         buffer_bytes: (8 * body_bytes).max(256 << 20),
-        drain: args.drain,
+        drain: args.timeout,
         ..Limits::default()
     };
     let server = Server::open(&config)?;

@@ -15,6 +15,7 @@ use parts::PartsReport;
 
 use crate::counts::Count;
 use crate::failure::Failure;
+use crate::global::Globals;
 use crate::output::Output;
 use crate::report::{TableReport, bits_against_bound, per_fingerprint, short_key_bits};
 use crate::times;
@@ -23,9 +24,10 @@ use crate::width::{self, for_width};
 use crate::writing;
 
 const AFTER_HELP: &str = "\
-The first line counts what the store holds: each fingerprint once, also where several
-segments or the log have it, and none that was deleted. Of more than 16 million in
-several segments it says `at most`. Bytes are those of all files, the log included.
+The first line counts what the store holds: each fingerprint once, also where
+several segments or the log have it, and none that was deleted. Of more than 16
+million in several segments it says `at most`. Bytes are those of all files,
+the log included.
 
 Of each table, which is a sorted copy of all fingerprints, it tells
   bits per fingerprint  of the blocks alone, and with the router
@@ -38,8 +40,8 @@ Of each table, which is a sorted copy of all fingerprints, it tells
   codec                 how fingerprints are told from the one before, and how
                         many of their low bits are stored as they are
   router                what it takes in memory
-Of a base, which holds every fingerprint once, and of the tables of parts of their
-bits beside it, it tells
+Of a base, which holds every fingerprint once, and of the tables of parts of
+their bits beside it, it tells
   key bits      the bits that rows are found by; bit 0 is the most significant one. Where
                 a sample of the set shows that adjacent bits go together, these are others
   alike         pairs of fingerprints that agree in these; a search that comes to one reads
@@ -51,7 +53,8 @@ bits beside it, it tells
   entropy               of the histogram of the classes: what an ideal code
                         would need
 
-Of a store that says by which recipe its fingerprints were made it tells that line.
+Of a store that says by which recipe its fingerprints were made it tells that
+line.
 
 Of ids it tells how many there are, and what the parts of their file take.
 
@@ -72,16 +75,15 @@ Of a store that is written to it tells also
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// The directory that `fpstore pack` wrote
     store: PathBuf,
 
     /// Print also how the code of each table is made
     #[arg(long, conflicts_with = "json")]
     details: bool,
-
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -158,7 +160,7 @@ fn stat<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let count = Count::of(&store.snapshot())?;
     let name = args.store.display().to_string();
     let mut output = Output::stdout();
-    if args.json {
+    if args.globals.json {
         output.json(&report(&store, name, (&stats, count), names)?)?;
     } else {
         print(&mut output, &store, &name, (&stats, count), names, args.details)?;

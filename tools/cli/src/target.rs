@@ -24,20 +24,19 @@ const STDOUT: u32 = 1;
 /// Where results go.
 #[derive(clap::Args)]
 pub struct TargetArgs {
-    /// Write to this file, which appears when it is whole, instead of standard output (`-`). Devices
-    /// and pipes are written as they stand
-    #[arg(long, value_name = "FILE")]
-    to: Option<PathBuf>,
+    /// The file to write, which appears when it is whole [default: standard output, `-`]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
 
     /// Replace FILE if it exists
-    #[arg(short, long, requires = "to")]
+    #[arg(short, long, requires = "output")]
     pub force: bool,
 }
 
 impl TargetArgs {
     /// The file, if one is given: `-` is standard output.
     pub fn file(&self) -> Option<&Path> {
-        self.to.as_deref().filter(|path| !is_stdin(path))
+        self.output.as_deref().filter(|path| !is_stdin(path))
     }
 
     /// Claims the file, if one is given, or finds out whether standard output takes the results. `used` is

@@ -12,12 +12,11 @@ use rayon::ThreadPool;
 use crate::failure::Failure;
 
 /// The option.
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct ThreadArgs {
     /// Threads to use, up to 1024; 0 for all cores. Fewer where the system refuses some
-    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
+    #[arg(short = 'j', long, default_value_t = 0, value_name = "N", global = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
-    #[arg(hide_short_help = true)]
     threads: u16,
 }
 

@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::counts::Count;
 use crate::failure::Failure;
+use crate::global::Globals;
 use crate::interrupt::Interruptible;
 use crate::output::{Output, check_summary};
-use crate::progress::{Progress, ProgressArgs};
-use crate::threads::ThreadArgs;
+use crate::progress::Progress;
 use crate::times::{self, Moment};
 use crate::units::{self, plural};
 use crate::width::for_width;
@@ -20,16 +20,16 @@ use crate::writing;
 
 const AFTER_FLUSH: &str = "\
 What was inserted and deleted last stands in a log, and each process that opens
-the store reads that into memory. A flush makes a segment of it, or one for each
-window of time. That happens by itself once there are half a million records,
-or 65,536 of 128 or 256 bits.";
+the store reads that into memory. A flush makes a segment of it, or one for
+each window of time. That happens by itself once there are half a million
+records, or 65,536 of 128 or 256 bits.";
 
 const AFTER_MERGE: &str = "\
 Without --full it merges what a writer would merge in the background: small
-segments into larger ones, and such with many deletions. With --full all segments
-become one, or one for each window of time: the smallest and fastest store, from
-which what was deleted is gone. That reads and writes the whole store, and needs
-room for a second copy until it ends.
+segments into larger ones, and such with many deletions. With --full all
+segments become one, or one for each window of time: the smallest and fastest
+store, from which what was deleted is gone. That reads and writes the whole
+store, and needs room for a second copy until it ends.
 
 Readers go on meanwhile. If the command is stopped or killed, the segments stay
 as they were.";
@@ -47,7 +47,7 @@ space is free at once. A window that ends later stays as a whole.";
 #[command(after_long_help = AFTER_FLUSH)]
 pub struct FlushArgs {
     #[command(flatten)]
-    common: Common,
+    pub common: Common,
 }
 
 /// Merges segments of a store
@@ -55,7 +55,7 @@ pub struct FlushArgs {
 #[command(after_long_help = AFTER_MERGE)]
 pub struct MergeArgs {
     #[command(flatten)]
-    common: Common,
+    pub common: Common,
 
     /// Merge all segments into one, or one for each window of time
     #[arg(long)]
@@ -67,7 +67,7 @@ pub struct MergeArgs {
 #[command(after_long_help = AFTER_EXPIRE)]
 pub struct ExpireArgs {
     #[command(flatten)]
-    common: Common,
+    pub common: Common,
 
     /// Windows that end at this time or before it go: 2026-11-22, 2026-11-22T08:30:00Z, seconds
     /// since 1970, or how long ago: 300d
@@ -77,23 +77,12 @@ pub struct ExpireArgs {
 
 /// What all three take.
 #[derive(clap::Args)]
-struct Common {
+pub struct Common {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// The store, which `create` or `pack` wrote
     store: PathBuf,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
-
-    /// Print the summary as one JSON object
-    #[arg(long)]
-    json: bool,
-
-    /// No progress but that of --progress, and no summary but that of --json
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 /// What is done.
@@ -228,16 +217,16 @@ impl Upkeep {
 
 /// Opens the store for writing, does something with it, and tells what that came to.
 fn run(args: &Common, upkeep: &Upkeep) -> Result<(), Failure> {
-    check_summary(args.json || !args.quiet)?;
+    check_summary(args.globals.json || !args.globals.quiet)?;
     for_width!(width_of(&args.store)?, run_in(args, upkeep))
 }
 
 fn run_in<F: Fingerprint>(args: &Common, upkeep: &Upkeep) -> Result<(), Failure> {
     let start = Instant::now();
-    let progress = Progress::new(args.progress.mode(args.quiet));
+    let progress = Progress::new(args.globals.progress.mode(args.globals.quiet));
     let (work, told) = (Interruptible::default(), progress.clone());
     let execution = Execution::new()
-        .threads(args.threads.count())
+        .threads(args.globals.threads.count())
         .cancel(Arc::clone(&work.cancel))
         .on_progress(move |at| told.packing(&at));
     // Nothing but what was asked for.
@@ -274,7 +263,7 @@ fn print(
     seconds: f64,
 ) -> Result<(), Failure> {
     let mut output = Output::stdout();
-    if args.json {
+    if args.globals.json {
         output.json(&Summary {
             store: args.store.display().to_string(),
             segments_before: before.segments,
@@ -288,7 +277,7 @@ fn print(
             exact: dropped.map(|dropped| dropped.fingerprints.exact),
             seconds,
         })?;
-    } else if !args.quiet {
+    } else if !args.globals.quiet {
         let done = upkeep.done(before, after, dropped);
         let (name, bytes) = (args.store.display(), |bytes: u64| units::bytes(bytes as f64));
         let size = match before.bytes == after.bytes {

@@ -5,17 +5,19 @@ use std::path::PathBuf;
 use fpstore::{Execution, Fingerprint, width_of};
 
 use crate::failure::Failure;
+use crate::global::Globals;
 use crate::output::Output;
-use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
+use crate::progress::{Finds, Progress, Step, Unit};
 use crate::units::plural;
 use crate::width::{self, for_width};
 
 const AFTER_HELP: &str = "\
 Reads the whole store and checks all checksums, that keys ascend, that padding
 is zero, that every table of a segment holds the same set, that routers and
-histograms are what the blocks give, and that ids belong to the fingerprints. Of a
-store that is written to it checks also the deletions, and the log as far as it
-goes; behind the last whole record there may be a torn one, after a crash.
+histograms are what the blocks give, and that ids belong to the fingerprints.
+Of a store that is written to it checks also the deletions, and the log as far
+as it goes; behind the last whole record there may be a torn one, after a
+crash.
 
 The first thing that is wrong is told in one line on standard error, with the
 file, the byte and the rule of the format that is broken; the exit code is 2.";
@@ -24,15 +26,11 @@ file, the byte and the rule of the format that is broken; the exit code is 2.";
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// The directory that `fpstore pack` wrote
     store: PathBuf,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
-
-    /// No progress but that of --progress, and nothing if the store is sound
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 /// Verifies, and prints what was checked.
@@ -42,7 +40,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 fn verify<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let store = width::open::<F>(&args.store)?;
-    let mode = args.progress.mode(args.quiet);
+    let mode = args.globals.progress.mode(args.globals.quiet);
     let progress = Progress::new(mode);
     let told = progress.clone();
     let execution = Execution::new().on_progress(move |at| {
@@ -53,7 +51,7 @@ fn verify<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     progress.finish();
     let checked = checked?;
     let mut output = Output::stdout();
-    if !args.quiet {
+    if !args.globals.quiet {
         output.line(&format!("{}: sound", args.store.display()))?;
         output.line(&format!(
             "checked {}, {}, {}, {}, {}: checksums, order, padding, routers, histograms, and the \

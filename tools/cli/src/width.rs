@@ -70,7 +70,7 @@ pub fn check_radius(command: &str, radius: Option<u32>, bits: u32) -> Result<(),
 
 #[cfg(test)]
 mod tests {
-    use fpstore::Packer;
+    use fpstore::{Layout, Packer};
 
     use super::*;
 
@@ -81,7 +81,10 @@ mod tests {
         let number = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         // A hot index of them takes 3 MB.
         let set = (0..60_000).map(number);
-        Packer::new().design("quarters".parse().unwrap()).pack(&path, set).unwrap();
+        Packer::new()
+            .layout(Layout::new().design("quarters".parse().unwrap()))
+            .pack(&path, set)
+            .unwrap();
         let heap_bytes = |memory| {
             let store = open_within::<u64>(&path, memory).unwrap();
             let mut searcher = store.searcher();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fpstore::{Execution, Fingerprint, Id, IdKind, Packer, Store, WriterOptions, width_of};
+use fpstore::{Execution, Fingerprint, Id, IdKind, Layout, Packer, Store, WriterOptions, width_of};
 use fpstore_records::write::hex;
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -159,7 +159,8 @@ fn id_of<F: Fingerprint>(store: &Store<F>) -> String {
 }
 
 fn create<F: Fingerprint>(path: &Path, k: u32, recipe: &str) -> Result<String, Error> {
-    let packer = Packer::new().width::<F>().ids(IdKind::Text).radius(k).recipe(recipe);
+    let layout = Layout::new().k(k);
+    let packer = Packer::new().width::<F>().ids(IdKind::Text).layout(layout).recipe(recipe);
     let mut session = packer.start(path)?;
     session.extend_with_ids::<Id>(&[])?;
     session.finish()?;

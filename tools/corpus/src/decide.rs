@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use fpstore::{Execution, Packer};
+use fpstore::{Execution, Layout, Packer};
 use fpstore_text::{Fingerprinter, Rule};
 use rayon::ThreadPool;
 
@@ -126,7 +126,8 @@ impl Deciding<'_> {
     /// Removes all but the first of the documents with the same text.
     fn exact(&self, fates: &mut Fates, places: &[u32]) -> Result<(), Error> {
         let path = self.work.path("exact.fps");
-        let packer = Packer::new().width::<u128>().radius(0).parts(0).replace(true);
+        let packer =
+            Packer::new().width::<u128>().layout(Layout::new().k(0).parts(0)).replace(true);
         let mut session = packer.execution(self.execution(2)).start(&path)?;
         let mut piece = Vec::with_capacity(PIECE);
         session.extend_with_ids::<u64>(&[])?;
@@ -264,7 +265,8 @@ fn of_bits<F: fpstore::Fingerprint>(
 ) -> Result<(), Error> {
     let (notes, documents) = (deciding.notes, documents.iter().copied());
     let path = deciding.work.path("near.fps");
-    let packer = Packer::new().width::<F>().parts(0).execution(deciding.execution(2));
+    let packer =
+        Packer::new().width::<F>().layout(Layout::new().parts(0)).execution(deciding.execution(2));
     let store = pack(notes, documents.clone(), packer, &path)?;
     let told = deciding.monitor.clone();
     let joining = deciding.execution(2).on_progress(move |at| {

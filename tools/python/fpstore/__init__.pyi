@@ -26,6 +26,7 @@ _Found: TypeAlias = tuple[NDArray[Any], NDArray[np.uint16]]
 _Time: TypeAlias = datetime | float
 _Progress: TypeAlias = Callable[[str, int, int], object]
 _Durability: TypeAlias = Literal["immediate", "group", "eventual"]
+_Prefer: TypeAlias = Literal["size", "balanced", "speed"]
 
 class Error(Exception): ...
 class NotFoundError(Error): ...
@@ -53,12 +54,11 @@ def pack(
     fingerprints: _Many | Iterator[_Many] | Iterator[tuple[_Many, _Ids]],
     ids: _Ids | None = None,
     *,
-    k: int = 3,
+    k: int | None = None,
+    prefer: _Prefer = "balanced",
     bits: Literal[32, 64, 128, 256] | None = None,
     design: str | None = None,
-    parts: int | None = None,
     block_bytes: int | None = None,
-    short_tables: bool = False,
     recipe: str | None = None,
     replace: bool = False,
     append: bool = False,
@@ -74,15 +74,17 @@ def create(
     path: _Path,
     *,
     bits: Literal[32, 64, 128, 256] = 64,
-    k: int = 3,
+    k: int | None = None,
+    prefer: _Prefer = "balanced",
     ids: bool | str | None = None,
     window: float | None = None,
-    short_tables: bool = False,
+    design: str | None = None,
+    block_bytes: int | None = None,
     recipe: str | None = None,
     durability: _Durability = "group",
 ) -> Writer: ...
 def open_writer(path: _Path, *, durability: _Durability = "group") -> Writer: ...
-def plan(n: int, k: int = 3, *, bits: Literal[32, 64, 128, 256] = 64, short_tables: bool = False) -> list[dict[str, Any]]: ...
+def plan(n: int, k: int = 3, *, bits: Literal[32, 64, 128, 256] = 64, prefer: _Prefer = "balanced") -> list[dict[str, Any]]: ...
 
 _Keep: TypeAlias = str
 _Shape: TypeAlias = Literal["star", "components", "complete"]

@@ -1,9 +1,9 @@
 //! The exceptions.
 
 use fpstore::ErrorKind;
+use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyOSError, PyValueError};
-use pyo3::{PyErr, PyResult};
 
 create_exception!(
     fpstore,
@@ -45,16 +45,6 @@ create_exception!(
     "It needs more memory, threads or space than there is or was allowed."
 );
 create_exception!(fpstore, RecipeError, Error, "A recipe is wrong, or not that of the store.");
-
-/// Refuses short tables where there are none.
-pub fn check_short_tables(short_tables: bool, bits: u32, parts: Option<u16>) -> PyResult<()> {
-    if short_tables && (bits > u64::BITS || parts.is_some()) {
-        return Err(PyValueError::new_err(
-            "short_tables is for tables, and this store has parts; leave it out",
-        ));
-    }
-    Ok(())
-}
 
 /// The exception of an error of a corpus.
 pub fn of_corpus(error: fpstore_corpus::Error) -> PyErr {

@@ -9,6 +9,7 @@ mod graph;
 mod ids;
 mod input;
 mod join;
+mod layout;
 mod open;
 mod pack;
 mod plan;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fpstore::{Design, PackSession, PackSummary, Packer};
+use fpstore::{PackSession, PackSummary, Packer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyTuple};
@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyIterator, PyTuple};
 use super::errors;
 use super::ids::{IdList, IdPart};
 use super::input::{self, Given, Raw};
+use super::layout::Wish;
 use super::run::How;
 use super::width::{Width, by_bits};
 
@@ -18,7 +19,7 @@ const PIECE: usize = 1 << 20;
 
 /// Packs fingerprints into a store.
 #[pyfunction]
-#[pyo3(signature = (path, fingerprints, ids=None, *, k=3, bits=None, design=None, parts=None, block_bytes=None, short_tables=false,
+#[pyo3(signature = (path, fingerprints, ids=None, *, k=None, prefer="balanced", bits=None, design=None, block_bytes=None,
     recipe=None, replace=false, append=false, threads=0, memory=None, tmp_dir=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "they are options in Python")]
 pub fn pack<'py>(
@@ -26,12 +27,11 @@ pub fn pack<'py>(
     path: PathBuf,
     fingerprints: &Bound<'py, PyAny>,
     ids: Option<&Bound<'py, PyAny>>,
-    k: u32,
+    k: Option<u32>,
+    prefer: &str,
     bits: Option<u32>,
     design: Option<&str>,
-    parts: Option<u16>,
     block_bytes: Option<u32>,
-    short_tables: bool,
     recipe: Option<&str>,
     replace: bool,
     append: bool,
@@ -40,13 +40,8 @@ pub fn pack<'py>(
     tmp_dir: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut packer = Packer::new().radius(k).replace(replace).append(append);
-    if let Some(parts) = parts {
-        packer = packer.parts(parts);
-    }
-    if let Some(bytes) = block_bytes {
-        packer = packer.block_bytes(bytes);
-    }
+    let wish = Wish { k, prefer, design, block_bytes };
+    let mut packer = Packer::new().replace(replace).append(append);
     if let Some(recipe) = recipe {
         packer = packer.recipe(recipe);
     }
@@ -58,11 +53,7 @@ pub fn pack<'py>(
         (None, Some(piece)) => input::bits(&piece.given.raw()?)?,
         (None, None) => 64,
     };
-    errors::check_short_tables(short_tables, bits, parts)?;
-    packer = packer.short_tables(short_tables);
-    if let Some(design) = design {
-        packer = packer.design(Design::read(bits, design).map_err(errors::of)?);
-    }
+    packer = packer.layout(wish.layout(bits, recipe)?);
     let summary =
         by_bits!(bits, F => run::<F>(py, &packer.clone().width(), path, (pieces, first), &how))?;
     of_summary(py, &summary)

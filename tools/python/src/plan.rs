@@ -10,15 +10,15 @@ use super::errors;
 
 /// Predicts what stores of n fingerprints take: a list of dicts, one for each design, or number of parts.
 #[pyfunction]
-#[pyo3(signature = (n, k=3, *, bits=64, short_tables=false))]
-pub fn plan(
-    py: Python<'_>,
+#[pyo3(signature = (n, k=3, *, bits=64, prefer="balanced"))]
+pub fn plan<'py>(
+    py: Python<'py>,
     n: u64,
     k: u32,
     bits: u32,
-    short_tables: bool,
-) -> PyResult<Bound<'_, PyList>> {
-    errors::check_short_tables(short_tables, bits, None)?;
+    prefer: &str,
+) -> PyResult<Bound<'py, PyList>> {
+    let prefer = prefer.parse().map_err(errors::of)?;
     let all = PyList::empty(py);
     if !matches!(bits, 32 | 64) {
         let plans = py.detach(|| plan_parts(bits, n, k)).map_err(errors::of)?;
@@ -34,7 +34,7 @@ pub fn plan(
         }
         return Ok(all);
     }
-    let planner = Planner::for_bits(bits, n).radius(k).short_tables(short_tables);
+    let planner = Planner::for_bits(bits, n).radius(k).prefer(prefer);
     let (plans, best) =
         py.detach(|| Ok((planner.plans()?, planner.best()?))).map_err(errors::of)?;
     for plan in plans {

@@ -13,6 +13,7 @@ use pyo3::types::PyTuple;
 
 use super::ids::{self, IdList};
 use super::input::{self, Given};
+use super::layout::{Wish, distance};
 use super::store::{self};
 use super::width::{ByWidth, Width, for_width};
 use super::{errors, value};
@@ -44,24 +45,26 @@ pub struct Writer {
 /// Creates an empty store, and gives its writer. `ids` is "number", the default, "text", "uuid",
 /// "number128" or "bytes:N", or False for a store without ids.
 #[pyfunction]
-#[pyo3(signature = (path, *, bits=64, k=3, ids=None, window=None, short_tables=false, recipe=None,
-    durability="group"))]
+#[pyo3(signature = (path, *, bits=64, k=None, prefer="balanced", ids=None, window=None, design=None,
+    block_bytes=None, recipe=None, durability="group"))]
 #[allow(clippy::too_many_arguments, reason = "they are options in Python")]
 pub fn create(
     py: Python<'_>,
     path: PathBuf,
     bits: u32,
-    k: u32,
+    k: Option<u32>,
+    prefer: &str,
     ids: Option<&Bound<'_, PyAny>>,
     window: Option<f64>,
-    short_tables: bool,
+    design: Option<&str>,
+    block_bytes: Option<u32>,
     recipe: Option<&str>,
     durability: &str,
 ) -> PyResult<Writer> {
     let durability = durability_of(durability)?;
     let window = window.map(Duration::try_from_secs_f64).transpose();
     let window = window.map_err(|error| PyValueError::new_err(format!("window: {error}")))?;
-    errors::check_short_tables(short_tables, bits, None)?;
+    let layout = Wish { k, prefer, design, block_bytes }.layout(bits, recipe)?;
     let ids = match ids {
         None => Some(IdKind::Number),
         Some(ids) => match ids.extract::<bool>() {
@@ -69,8 +72,7 @@ pub fn create(
             Err(_) => Some(ids::kind_of(ids.extract()?)?),
         },
     };
-    let options = StoreOptions::new().radius(k).ids(ids).window(window);
-    let mut options = options.short_tables(short_tables);
+    let mut options = StoreOptions::new().layout(layout).ids(ids).window(window);
     if let Some(recipe) = recipe {
         options = options.recipe(recipe);
     }
@@ -94,7 +96,7 @@ pub fn create(
             "fingerprints have 32, 64, 128 or 256 bits, not {bits}"
         ))),
     })?;
-    Ok(Writer { any, radius: k })
+    Ok(Writer { any, radius: distance(k, recipe) })
 }
 
 /// Opens a store for insertions and deletions, also a packed one.

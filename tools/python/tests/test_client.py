@@ -71,7 +71,7 @@ def test_a_client_answers_as_the_store_does(tmp_path, serve, bits):
 )
 def test_what_is_written_is_there(tmp_path, program, serve, kind, ids):
     name = kind.replace("bytes", "key")
-    made = subprocess.run([program, "create", "live", "--ids", name, "-q"], cwd=tmp_path)
+    made = subprocess.run([program, "create", "live", "--id-type", name, "-q"], cwd=tmp_path)
     assert made.returncode == 0
     client = fpstore.Client(serve("live", "--write"), "live")
     assert client.check_and_insert(7, ids[0]) is None

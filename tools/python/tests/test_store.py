@@ -500,9 +500,9 @@ def test_designs_are_those_of_the_width(tmp_path, bits):
 def test_short_tables_take_less_and_answer_the_same(tmp_path):
     rows = uniform(15, 64, 8000)
     whole = fpstore.pack(tmp_path / "whole", native(rows), design="quarters", block_bytes=512)
-    short = fpstore.pack(tmp_path / "short", native(rows), design="quarters", block_bytes=512, short_tables=True)
+    short = fpstore.pack(tmp_path / "short", native(rows), design="quarters:short", block_bytes=512)
     assert short["distinct"] == whole["distinct"] and short["bytes"] < 0.75 * whole["bytes"]
-    with fpstore.create(tmp_path / "living", ids=False, short_tables=True) as writer:
+    with fpstore.create(tmp_path / "living", ids=False, design="32,16:short") as writer:
         writer.insert_batch(native(rows))
         writer.flush()
     stores = [fpstore.open(tmp_path / name) for name in ["short", "living"]]
@@ -512,15 +512,33 @@ def test_short_tables_take_less_and_answer_the_same(tmp_path):
             wanted = expected(rows, query, k)
             assert all(as_list(store.search(number(query), k)) == wanted for store in stores)
     assert stores[0].verify()["tables"] == 4
-    assert stores[1].stat()["segments"][0]["design"] in ("32,16", "32,24")
+    assert stores[1].stat()["segments"][0]["design"] == "32,16"
     assert stores[1].stat()["bytes"] < 0.75 * whole["bytes"]
-    size = lambda **short: {plan["design"]: plan["store_bytes"] for plan in fpstore.plan(1 << 26, **short)}
-    assert size(short_tables=True)["quarters"] < 0.75 * size()["quarters"]
     for call in [
-        lambda: fpstore.pack(tmp_path / "x", native(rows), parts=2, short_tables=True),
-        lambda: fpstore.create(tmp_path / "x", bits=256, short_tables=True),
-        lambda: fpstore.plan(10, bits=128, short_tables=True),
+        lambda: fpstore.pack(tmp_path / "x", native(rows), design="parts:x"),
+        lambda: fpstore.create(tmp_path / "x", bits=256, design="halves:short"),
+        lambda: fpstore.pack(tmp_path / "x", native(rows), prefer="beauty"),
     ]:
-        with pytest.raises(ValueError, match="short_tables is for tables"):
+        with pytest.raises(ValueError):
             call()
     assert not (tmp_path / "x").exists()
+
+
+def test_the_defaults_are_enough_and_a_recipe_gives_its_distance(tmp_path):
+    rows = uniform(17, 64, 3000)
+    fpstore.pack(tmp_path / "store", native(rows))
+    assert fpstore.open(tmp_path / "store").stat()["radius"] == 3
+    sizes = []
+    for prefer in ["size", "speed"]:
+        sizes.append(fpstore.pack(tmp_path / prefer, native(rows), prefer=prefer)["bytes"])
+        best = [plan for plan in fpstore.plan(1 << 20, prefer=prefer) if plan["recommended"]]
+        assert len(best) == 1
+    assert sizes[0] < sizes[1]
+    wide = native(uniform(18, 256, 100))
+    fpstore.pack(tmp_path / "by-recipe", wide, recipe="onebit-256")
+    assert fpstore.open(tmp_path / "by-recipe").stat()["radius"] > 3
+    fpstore.pack(tmp_path / "given", wide, recipe="onebit-256", k=5)
+    assert fpstore.open(tmp_path / "given").stat()["radius"] == 5
+    with fpstore.create(tmp_path / "living", bits=256, recipe="onebit-256") as writer:
+        writer.insert_batch(wide, list(range(100)))
+    assert fpstore.open(tmp_path / "living").stat()["radius"] > 3

@@ -333,7 +333,7 @@ impl Columns {
         match fingerprint {
             Some((number, None)) => write!(
                 f,
-                "to take the fingerprints from column {number}, give --format columns --no-header \
+                "to take the fingerprints from column {number}, give --format columns,no-header \
                  --fingerprint-column {number}"
             ),
             Some((_, Some(name))) => write!(
@@ -343,7 +343,7 @@ impl Columns {
                 name = name.escape_debug()
             ),
             None => f.write_str(
-                "give --format columns --no-header --fingerprint-column N, or --format hex or \
+                "give --format columns,no-header --fingerprint-column N, or --format hex or \
                  --format dec if all of them are fingerprints",
             ),
         }

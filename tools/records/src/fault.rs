@@ -145,20 +145,20 @@ impl Fault {
                     _ => ("decimal", "hex"),
                 };
                 format!(
-                    "'{}' is no {kind} digit; correct it, or give --digits {other}",
+                    "'{}' is no {kind} digit; correct it, or give --format auto,{other}",
                     byte.escape_ascii()
                 )
             }
             Fault::NoDigits => "no digits; fill it in".to_string(),
             Fault::BinDigit(byte) => {
                 format!(
-                    "'{}' is no binary digit; correct it, or give --digits hex",
+                    "'{}' is no binary digit; correct it, or give --format auto,hex",
                     byte.escape_ascii()
                 )
             }
             Fault::NotFull { digits, bits } => {
                 let after = written(|f| write_after(f, *digits, *bits));
-                format!("{after}or give --digits hex if zeros in front are left out")
+                format!("{after}or give --format auto,hex if zeros in front are left out")
             }
             _ => self.to_string(),
         }

@@ -36,7 +36,7 @@ impl ByteOrder {
 
 /// What is said of digits that may be hexadecimal or decimal, where they are taken for these.
 pub const TAKEN_FOR_HEX: &str = "its fingerprints may be hexadecimal or decimal, and were taken for \
-    hexadecimal; if they are decimal, give --format dec, or --digits dec for a column";
+    hexadecimal; if they are decimal, give --format dec, or auto,dec for a column";
 
 /// Under this name a file of Parquet notes the recipe by which its fingerprints were made.
 pub const RECIPE: &str = "recipe";

@@ -147,7 +147,7 @@ fn undecodable(error: io::Error, codec: Codec) -> io::Error {
         _ if is_out_of_memory(&error) => (error.to_string(), MORE_MEMORY),
         _ => (
             error.to_string(),
-            "the file is cut or damaged: fetch it again, or give --compression none if it is not \
+            "the file is cut or damaged: fetch it again, or give --format auto,uncompressed if it is not \
              compressed",
         ),
     };

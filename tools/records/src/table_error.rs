@@ -128,12 +128,12 @@ impl ColumnProblem {
             ),
             ColumnProblem::NoHeader => write!(
                 f,
-                "{origin}: is empty, without even a header; write one, or give --no-header"
+                "{origin}: is empty, without even a header; write one, or give --format auto,no-header"
             ),
             ColumnProblem::HeaderIsData { token } => write!(
                 f,
                 "{origin}: line 1: \"{}\" looks like data, not like the name of a column; give \
-                 --no-header and the number of the column, --fingerprint-column N",
+                 --format auto,no-header and the number of the column, --fingerprint-column N",
                 token.escape_debug()
             ),
             ColumnProblem::Type { name, found, wanted } => write!(
@@ -145,7 +145,7 @@ impl ColumnProblem {
             ColumnProblem::Digits { at, name, token, bits } => write!(
                 f,
                 "{origin}: {at}, column \"{}\": \"{}\": up to here fingerprints are neither all \
-                 hexadecimal ({} digits or 0x) nor all decimal; give --digits hex or --digits dec{}",
+                 hexadecimal ({} digits or 0x) nor all decimal; give --format auto,hex or auto,dec{}",
                 name.escape_debug(),
                 token.escape_debug(),
                 bits / 4,
@@ -154,7 +154,7 @@ impl ColumnProblem {
             ColumnProblem::Either { at, name, token } => write!(
                 f,
                 "{origin}: {at}, column \"{}\": \"{token}\" and those behind it may be hexadecimal or \
-                 decimal; give --digits hex or --digits dec",
+                 decimal; give --format auto,hex or auto,dec",
                 name.escape_debug(),
             ),
             ColumnProblem::Width { name, found, wanted } => write!(

@@ -18,7 +18,7 @@ const WANTED: &str = "id, which is a whole number from 0 to 18446744073709551615
 const WANTED_NUMBER: &str = "number from 0 to 18446744073709551615 without zeros in front, which the \
                              first id was (names need --id-type text)";
 const WANTED_STORED: &str = "number from 0 to 18446744073709551615 without zeros in front, which all \
-                             ids of the store are (`fpstore create --ids text` makes one for names)";
+                             ids of the store are (`fpstore create --id-type text` makes one for names)";
 const WANTED_NAME: &str = "name of at most 65535 bytes";
 const WANTED_UUID: &str = "UUID, such as 123e4567-e89b-12d3-a456-426614174000";
 const WANTED_NUMBER128: &str = "number from 0 to 2^128 - 1 without zeros in front";

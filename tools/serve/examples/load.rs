@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use arrow_array::{ArrayRef, FixedSizeBinaryArray, RecordBatch};
-use fpstore::{Fingerprint, Hex, OpenOptions, Packer};
+use fpstore::{Fingerprint, Hex, Layout, OpenOptions, Packer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -247,7 +247,8 @@ fn main() -> Outcome<()> {
     match text(0) {
         "make" => {
             let all = (0..number(2)?).map(stored);
-            let packed = Packer::new().width::<[u64; 4]>().radius(K).pack(text(1), all)?;
+            let packed =
+                Packer::new().width::<[u64; 4]>().layout(Layout::new().k(K)).pack(text(1), all)?;
             println!("{packed:?}");
             Ok(())
         }

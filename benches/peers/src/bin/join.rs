@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use all_pairs_hamming::ChunkedJoiner;
-use fpstore::{Design, Execution, JoinEvent, Packer, Store};
+use fpstore::{Design, Execution, JoinEvent, Layout, Packer, Store};
 
 const RADIUS: u32 = 3;
 
@@ -122,7 +122,10 @@ fn main() {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let path = temporary.path().join("store");
         let design = Design::named("single").expect("a design");
-        Packer::new().design(design).block_bytes(1024).pack(&path, set(exponent)).expect("packed");
+        Packer::new()
+            .layout(Layout::new().design(design).block_bytes(1024))
+            .pack(&path, set(exponent))
+            .expect("packed");
         let mut first: Option<String> = None;
         for (engine, threads) in [("all-pairs-hamming", "1"), ("fpstore", "1"), ("fpstore", "2")] {
             let mut command = Command::new(&this);

@@ -4,19 +4,19 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use fpstore::{Codec, Design, Error, Packer, Store};
+use fpstore::{Codec, Design, Error, Layout, Packer, Store};
 
 use super::{Engine, RADIUS, Search};
 use crate::Result;
 
 /// A design, in whole tables or in short ones.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Layout {
+pub struct Tables {
     pub design: Design,
     pub short_tables: bool,
 }
 
-impl FromStr for Layout {
+impl FromStr for Tables {
     type Err = Error;
 
     /// A design, `+short` behind it for short tables; parts of own widths are joined by slashes.
@@ -27,7 +27,7 @@ impl FromStr for Layout {
     }
 }
 
-impl fmt::Display for Layout {
+impl fmt::Display for Tables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.design, if self.short_tables { "+short" } else { "" })
     }
@@ -40,20 +40,22 @@ pub struct Packed {
 }
 
 impl Packed {
-    pub fn build(set: &[u64], directory: &Path, layout: &Layout, block_bytes: u32) -> Result<Self> {
-        let (store, file_bytes) = pack(set, &directory.join("store"), layout, block_bytes)?;
+    pub fn build(set: &[u64], directory: &Path, tables: &Tables, block_bytes: u32) -> Result<Self> {
+        let (store, file_bytes) = pack(set, &directory.join("store"), tables, block_bytes)?;
         Ok(Self { store, file_bytes })
     }
 }
 
 /// Packs a set and opens the store; with the bytes of its files.
-pub fn pack(set: &[u64], path: &Path, layout: &Layout, block_bytes: u32) -> Result<(Store, u64)> {
-    let packer = Packer::new()
-        .design(layout.design.clone())
-        .short_tables(layout.short_tables)
-        .block_bytes(block_bytes)
-        .radius(RADIUS)
-        .codec(Some(Codec::Gap));
+pub fn pack(set: &[u64], path: &Path, tables: &Tables, block_bytes: u32) -> Result<(Store, u64)> {
+    let packer = Packer::new().layout(
+        Layout::new()
+            .design(tables.design.clone())
+            .short_tables(tables.short_tables)
+            .block_bytes(block_bytes)
+            .k(RADIUS)
+            .codec(Some(Codec::Gap)),
+    );
     let summary = packer.pack(path, set.iter().copied())?;
     Ok((Store::open(path)?, summary.bytes))
 }

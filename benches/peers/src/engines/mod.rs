@@ -12,7 +12,7 @@ mod redb_blobs;
 use std::fmt;
 use std::path::Path;
 
-use fpstore_design::Layout;
+use fpstore_design::Tables;
 
 use crate::Result;
 
@@ -61,7 +61,7 @@ pub enum Kind {
     /// A store.
     Fpstore {
         /// Its design.
-        layout: Layout,
+        layout: Tables,
         /// Bytes per block.
         block_bytes: u32,
     },

@@ -14,6 +14,7 @@ use crate::error::{Corruption, Error, Result};
 use crate::execution::{Execution, Stop};
 use crate::fingerprint::{Fingerprint, key_of, of_key};
 use crate::format::table_name;
+use crate::plan::Layout;
 use crate::query::join::{Message, Output};
 use crate::query::search::tests::store_of_packed;
 use crate::simd::Level;
@@ -107,7 +108,8 @@ fn check<F: Fingerprint>(case: &Case) {
     let store = store_of_packed::<F>(&directory.path().join("store"), 2, |number, path| {
         let design = if number == 0 { design } else { "halves" };
         let design = crate::Design::read(F::BITS, design).unwrap();
-        let packer = Packer::new().width::<F>().block_bytes(1 << size).design(design);
+        let packer =
+            Packer::new().width::<F>().layout(Layout::new().block_bytes(1 << size).design(design));
         packer.pack(path, sets[number].iter().map(|&key| of_key::<F>(key))).unwrap();
     });
     let all = sets.concat();
@@ -237,7 +239,8 @@ fn a_damaged_block_of_any_table_that_is_read_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     let mut set: Vec<u64> = (0..20_000).map(random).collect();
-    let packer = Packer::new().design("quarters".parse().unwrap()).block_bytes(512);
+    let packer =
+        Packer::new().layout(Layout::new().design("quarters".parse().unwrap()).block_bytes(512));
     packer.pack(&path, set.iter().copied()).unwrap();
     set.sort_unstable();
     for table in 0..4 {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use fpstore::internals::{Instructions, join_as_read, join_as_read_ns};
-use fpstore::{Costs, Design, Packer, Result};
+use fpstore::{Costs, Design, Layout, Packer, Result};
 use fpstore_cli::failure::Failure;
 
 use super::uniform::{self, fingerprint};
@@ -31,7 +31,8 @@ pub(super) fn measure(directory: &Path, costs: &mut Costs) -> Result<(), Failure
         best_pair_ns = pair;
     }
     let design: Design = "single".parse()?;
-    let (store, _) = uniform::store(directory, Packer::new().design(design), COUNT)?;
+    let (store, _) =
+        uniform::store(directory, Packer::new().layout(Layout::new().design(design)), COUNT)?;
     let decoded = fastest(|| {
         let all = store.iter().try_fold(0, |all, fingerprint| fingerprint.map(|one| all ^ one))?;
         black_box(all);

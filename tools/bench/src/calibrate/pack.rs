@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use fpstore::{Design, Execution, PackCosts, Packer};
+use fpstore::{Design, Execution, Layout, PackCosts, Packer};
 use fpstore_cli::failure::Failure;
 
 use super::uniform::{self, fingerprint};
@@ -22,7 +22,7 @@ pub(super) fn measure(costs: &mut PackCosts, directory: &Path) -> Result<(), Fai
     let design: Design = DESIGN.parse()?;
     let path = directory.join("calibration.fps");
     let alone = Execution::new().threads(1);
-    let in_memory = Packer::new().design(design).block_bytes(1024);
+    let in_memory = Packer::new().layout(Layout::new().design(design).block_bytes(1024));
     let in_memory = in_memory.execution(alone.clone());
     let spilled = in_memory.clone().execution(alone.memory(LITTLE));
     let time = |packer: &Packer, with_ids: bool| -> Result<f64, Failure> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use fpstore::internals::first_planes;
-use fpstore::{AccessPath, Design, Packer, SearchCosts, Store};
+use fpstore::{AccessPath, Design, Layout, Packer, SearchCosts, Store};
 use fpstore_cli::failure::Failure;
 
 use super::uniform::{self, fingerprint};
@@ -132,8 +132,9 @@ struct Bench {
 impl Bench {
     fn new(directory: &Path, design: &str, block_bytes: u32, count: u64) -> Result<Self, Failure> {
         let design: Design = design.parse()?;
-        let packer =
-            Packer::new().design(design.clone()).block_bytes(block_bytes).low_bits(Some(LOW_BITS));
+        let packer = Packer::new().layout(
+            Layout::new().design(design.clone()).block_bytes(block_bytes).low_bits(Some(LOW_BITS)),
+        );
         let (store, summary) = uniform::store(directory, packer, count)?;
         let blocks = summary.tables[0].blocks;
         let bench = Self { store, design, block_bytes, count, blocks };

@@ -3,11 +3,11 @@
 /// That of `corpus dedup`.
 pub const DEDUP: &str = "\
 Examples:
-  fpstore corpus dedup crawl.jsonl.zst --id url -o clean
-  fpstore corpus dedup crawl/ --text body --id url -o clean --keep longest \\
+  fpstore corpus dedup crawl.jsonl.zst --id-column url -o clean
+  fpstore corpus dedup crawl/ --text-column body --id-column url -o clean --keep longest \\
       --verify jaccard:0.8
   fpstore corpus dedup books/ --recipe supershingles -o clean       plain files
-  fpstore corpus dedup new.parquet --id url -o clean --against seen.fps --add
+  fpstore corpus dedup new.parquet --id-column url -o clean --against seen.fps --add
 
 The recipe is onebit-256 where none is given, with k = 40: it finds every pair with a
 Jaccard similarity of 0.8 and more, and hardly any under 0.5; simhash-64 at k = 3

@@ -12,28 +12,30 @@ use fpstore::{Clusters, Execution, Fingerprint, Keep, Pair, Snapshot, width_of};
 
 use crate::apart::Used;
 use crate::failure::Failure;
+use crate::global::Globals;
 use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
-use crate::memory::{self, Size};
 use crate::options::any_radius;
 use crate::output::say;
 use crate::pairs::{PairFormat, PairReader, PairSource};
 use crate::paths::check_once;
-use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
+use crate::progress::{Finds, Progress, Step, Unit};
 use crate::recipes::Recipes;
-use crate::table::{self, TableArgs};
+use crate::table::{self, As};
 use crate::target::{self, TargetArgs};
-use crate::threads::ThreadArgs;
 use crate::times::TimesArgs;
 use crate::width::{self, check_radius, for_width};
+
+/// Clusters of more fingerprints are warned of.
+const MOST_OF_CLUSTER: u64 = 1000;
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore pack pages.csv -o pages.fps --id-column url
   fpstore dedup pages.fps > clusters.tsv
-  fpstore dedup pages.fps --per id |
+  fpstore dedup pages.fps --as per-id |
       awk -F '\\t' '$5 == \"keep\" {print $2}' > urls-to-keep
-  fpstore dedup pages.fps -k 6 --keep central --output json --to clusters.jsonl
+  fpstore dedup pages.fps -k 6 --keep central --as json -o clusters.jsonl
   fpstore dedup pages.fps --pairs pairs.tsv      pairs that were joined before
 
 A cluster holds all fingerprints that are linked by pairs within K, directly or
@@ -50,31 +52,33 @@ Output, ascending by fingerprint, those without near ones included:
   json  an object on each line, which does not fit on one here:
 {\"fingerprint\":\"8f3ac41e09b7d264\",\"ids\":[\"0\",\"17\"],\"cluster\":0,
 \"representative\":\"8f3ac41e09b7d264\",\"keep\":true}
-  parquet  columns fingerprint (UInt64), ids (lists of UInt64, or of strings where
-           ids are names; none if the store has none), cluster (UInt64),
-           representative, keep (boolean); with --per id a column id instead of
-           ids; needs --to
+  parquet  columns fingerprint (UInt64), ids (lists of UInt64, or of strings
+           where ids are names; none if the store has none), cluster (UInt64),
+           representative, keep (boolean); with per-id a column id instead of
+           ids; needs -o
+Words behind it: per-id; header; hex, u64 or i64 (how fingerprints are written).
 
 Several ids of one fingerprint are exact duplicates. `keep` then means to keep
-one of these documents, the first id, and to drop the others. --per id says so
-document by document: a row for each id, in which ids is just that one,
+one of these documents, the first id, and to drop the others. The word per-id
+says so document by document: a row for each id, in which ids is just that one,
 representative the id of the document that is kept instead, and just one row of
 each cluster says keep.
 
-The summary on standard error counts documents (ids, or fingerprints where there
-are none), exact duplicates (documents but one of each fingerprint), near
+The summary on standard error counts documents (ids, or fingerprints where
+there are none), exact duplicates (documents but one of each fingerprint), near
 duplicates (fingerprints that are dropped), and clusters by size. Clusters of
-more than N fingerprints are named in a warning: where one leads to the next,
-the ends of such a chain may have nothing in common; a smaller K helps.
+more than 1000 fingerprints are named in a warning: where one leads to the
+next, the ends of such a chain may have nothing in common; a smaller K helps.
 
---pairs takes pairs that `join` wrote, all shards of the store with itself, at K
-or more; those further apart are left out. TSV and Parquet are recognised; raw
-integers need --format u64le, or u32le of 32 bits. Their fingerprints have the
-width of those in the store.
+--pairs takes pairs that `join` wrote, all shards of the store with itself, at
+K or more; those further apart are left out. TSV and Parquet are recognised;
+raw integers need --format u64le, or u32le of 32 bits. Their fingerprints have
+the width of those in the store.
 
-Memory: 32 bytes per fingerprint (36 with --keep central) and 16 MiB. With less,
---memory SIZE, the pairs are found range by range, which takes longer; the least
-is 20 bytes per fingerprint (24), or 28 where the store has ids (32), and 16 MiB.
+Memory: 32 bytes per fingerprint (36 with --keep central) and 16 MiB. With
+less, --memory SIZE, the pairs are found range by range, which takes longer;
+the least is 20 bytes per fingerprint (24), or 28 where the store has ids (32),
+and 16 MiB.
 
 Exit codes: 0 if it is done, 2 on an error; 129, 130 and 143 if SIGHUP, SIGINT
 or SIGTERM stopped it. A reader of the output that goes away ends it with 0.";
@@ -83,6 +87,9 @@ or SIGTERM stopped it. A reader of the output that goes away ends it with 0.";
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// The directory that `fpstore pack` wrote
     store: PathBuf,
 
@@ -96,20 +103,10 @@ pub struct Args {
     #[arg(value_name = "smallest-id|first|central")]
     keep: KeepArg,
 
-    /// What to write
-    #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
-    #[arg(value_name = "tsv|json|parquet")]
-    output: Shape,
-
-    /// What has a row of its own
-    #[arg(long, value_enum, default_value = "fingerprint", hide_possible_values = true)]
-    #[arg(value_name = "fingerprint|id")]
-    per: Per,
-
-    /// Warn of clusters of more fingerprints than these
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    #[arg(hide_short_help = true)]
-    max_cluster: u64,
+    /// How rows are written: a format, and words such as per-id, header, u64 and i64, as in `tsv,header`
+    #[arg(long = "as", default_value = "tsv", value_parser = As::<Shape>::parse)]
+    #[arg(value_name = "tsv|json|parquet[,WORD]")]
+    pub form: As<Shape>,
 
     /// Take the pairs from these files, and join nothing; may be given several times
     #[arg(long, value_name = "FILE")]
@@ -123,23 +120,6 @@ pub struct Args {
 
     #[command(flatten)]
     target: TargetArgs,
-
-    #[command(flatten)]
-    table: TableArgs,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    /// The most memory to take, such as 4GiB [default: a quarter of what there is]
-    #[arg(long, value_name = "SIZE")]
-    memory: Option<Size>,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
-
-    /// No progress but that of --progress, and no summary; warnings stay
-    #[arg(short, long)]
-    quiet: bool,
 
     #[command(flatten)]
     times: TimesArgs,
@@ -156,28 +136,27 @@ enum KeepArg {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Shape {
+pub enum Shape {
     Tsv,
     Json,
     Parquet,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Per {
-    Fingerprint,
-    Id,
+impl table::Shape for Shape {
+    const WORDS: &'static [&'static str] = &["header", "hex", "u64", "i64", "per-id"];
+    const JSON: Option<Self> = Some(Shape::Json);
 }
 
 /// Finds the clusters, and writes them.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.table.check("dedup", args.output == Shape::Tsv, None)?;
-    if args.output == Shape::Parquet {
+    args.form.table.check("dedup", args.form.shape == Shape::Tsv, None)?;
+    if args.form.shape == Shape::Parquet {
         table::check_parquet("dedup", args.target.file().is_some())?;
     }
     check_once(&args.pairs)?;
     let bits = width_of(&args.store)?;
     check_radius("dedup", args.radius, bits)?;
-    args.table.check_width("dedup", bits)?;
+    args.form.table.check_width("dedup", bits)?;
     for_width!(bits, dedup(args))
 }
 
@@ -187,7 +166,8 @@ fn dedup<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     check(args, &store)?;
     let used = Used::nothing().stores([&args.store]).files(&args.pairs);
     let target = args.target.claim(&used)?;
-    let mode = args.progress.beside_rows(args.quiet, target::is_terminal(target.as_ref()));
+    let mode =
+        args.globals.progress.beside_rows(args.globals.quiet, target::is_terminal(target.as_ref()));
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;
     let clusters = clusters(args, &store, &progress);
@@ -204,8 +184,8 @@ fn dedup<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
 
 /// Finds options that do not fit the store.
 fn check<F: Fingerprint>(args: &Args, store: &Snapshot<F>) -> Result<(), Failure> {
-    let what = match (store.has_ids(), args.per, args.keep) {
-        (false, Per::Id, _) => "has no ids; leave --per id out",
+    let what = match (store.has_ids(), args.form.per_id, args.keep) {
+        (false, true, _) => "has no ids; leave per-id out (--as)",
         (false, _, KeepArg::First) => {
             "has no ids, so that nobody knows what came first; pack it with --ids line"
         }
@@ -213,8 +193,8 @@ fn check<F: Fingerprint>(args: &Args, store: &Snapshot<F>) -> Result<(), Failure
             "has names as ids, which do not tell what came first; pack it with --ids line, or give \
              --keep smallest-id"
         }
-        (true, Per::Id, _) if args.id_output.limit_ids.is_some() => {
-            "--limit-ids is for rows of several ids; leave it out with --per id"
+        (true, true, _) if args.id_output.limit_ids.is_some() => {
+            "--limit-ids is for rows of several ids; leave it out with per-id"
         }
         _ => return Ok(()),
     };
@@ -276,10 +256,12 @@ fn clusters<F: Fingerprint>(
     progress: &Progress,
 ) -> Result<Clusters<F>, Failure> {
     let radius = distance(args, store);
-    let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
+    let limit = args.globals.memory_limit();
     let told = progress.clone();
-    let execution =
-        Execution::new().threads(args.threads.count()).memory(limit).on_progress(move |at| {
+    let execution = Execution::new()
+        .threads(args.globals.threads.count())
+        .memory(limit)
+        .on_progress(move |at| {
             let (done, total) = (at.done, at.total);
             let (unit, finds) = (Unit::Fingerprints, Finds::Nothing);
             told.step(Step { phase: "join", unit, done, total, finds });
@@ -290,7 +272,7 @@ fn clusters<F: Fingerprint>(
             KeepArg::Central => Keep::Central,
             KeepArg::SmallestId | KeepArg::First => Keep::SmallestId,
         })
-        .max_cluster(args.max_cluster)
+        .max_cluster(MOST_OF_CLUSTER)
         .execution(execution);
     if args.pairs.is_empty() {
         return Ok(clustering.run()?);

@@ -6,7 +6,7 @@ use std::io::Write;
 use fpstore::IdKind;
 use fpstore::{Clustered, Clusters, Fingerprint, Id, Ids, Snapshot};
 
-use super::{Args, Per, Shape};
+use super::{Args, Shape};
 use crate::failure::Failure;
 use crate::ids::{IdPrinter, IdShape};
 use crate::output::Output;
@@ -38,9 +38,9 @@ pub fn write<F: Fingerprint>(
         let (fingerprint, ids) = next?;
         // The files of an open store do not change.
         let Some(at) = clusters.get(fingerprint) else { continue };
-        match args.per {
-            Per::Fingerprint => writer.fingerprint(at, ids)?,
-            Per::Id => writer.ids(at, ids)?,
+        match args.form.per_id {
+            false => writer.fingerprint(at, ids)?,
+            true => writer.ids(at, ids)?,
         }
         if done == total || done.is_multiple_of(TOLD) {
             progress.found(summary.pairs, writer.to.written());
@@ -73,14 +73,14 @@ impl To {
         printer: &IdPrinter<'_, F>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
-        let ids = if args.per == Per::Id { "id" } else { "ids" };
+        let ids = if args.form.per_id { "id" } else { "ids" };
         #[cfg(feature = "parquet")]
-        if let (Shape::Parquet, Some(target)) = (args.output, target) {
+        if let (Shape::Parquet, Some(target)) = (args.form.shape, target) {
             let kind = printer.kind().unwrap_or(IdKind::Number);
-            let (fingerprint, _) = Kind::of::<F>(args.table.parquet::<F>());
-            let (id, representative) = match args.per {
-                Per::Fingerprint => (Kind::Ids(kind), fingerprint),
-                Per::Id => (Kind::Id(kind), Kind::Id(kind)),
+            let (fingerprint, _) = Kind::of::<F>(args.form.table.parquet::<F>());
+            let (id, representative) = match args.form.per_id {
+                false => (Kind::Ids(kind), fingerprint),
+                true => (Kind::Id(kind), Kind::Id(kind)),
             };
             let mut columns = vec![("fingerprint", fingerprint)];
             columns.extend(store.has_ids().then_some((ids, id)));
@@ -94,12 +94,12 @@ impl To {
         }
         let _ = (store, printer);
         let mut output = target::output(target)?;
-        if args.table.header {
+        if args.form.table.header {
             let names = ["fingerprint", ids, "cluster", "representative", "keep"];
             output.bytes(&table::header(&names))?;
         }
-        let shape = if args.output == Shape::Json { IdShape::Json } else { IdShape::Tsv };
-        Ok(To::Text(Text { shape, form: args.table.text(), text: Vec::new(), output }))
+        let shape = if args.form.shape == Shape::Json { IdShape::Json } else { IdShape::Tsv };
+        Ok(To::Text(Text { shape, form: args.form.table.text(), text: Vec::new(), output }))
     }
 
     fn written(&self) -> u64 {

@@ -16,7 +16,7 @@ const BAR: usize = 40;
 /// Tells the summary, and warns of clusters that are too large, on standard error.
 pub fn tell<F: Fingerprint>(args: &Args, clusters: &Clusters<F>) {
     let summary = clusters.summary();
-    if !args.quiet {
+    if !args.globals.quiet {
         let documents = summary.documents;
         let rows = [
             ("documents", documents, ""),
@@ -32,7 +32,7 @@ pub fn tell<F: Fingerprint>(args: &Args, clusters: &Clusters<F>) {
         histogram(&summary.sizes);
     }
     if summary.oversized > 0 {
-        say!("fpstore: warning: {}", warning(args, clusters));
+        say!("fpstore: warning: {}", warning(clusters));
     }
 }
 
@@ -54,13 +54,13 @@ fn histogram(sizes: &BTreeMap<u64, u64>) {
     }
 }
 
-fn warning<F: Fingerprint>(args: &Args, clusters: &Clusters<F>) -> String {
+fn warning<F: Fingerprint>(clusters: &Clusters<F>) -> String {
     let oversized = clusters.summary().oversized;
     // Each cluster is met at its representative.
     let mut largest: Vec<(u64, u64, F)> = Vec::new();
     for at in clusters.iter().filter(|at| at.kept()) {
         let size = clusters.size(at.cluster).unwrap_or(0);
-        if size <= args.max_cluster {
+        if size <= super::MOST_OF_CLUSTER {
             continue;
         }
         let place = largest.partition_point(|&(other, ..)| other >= size);
@@ -74,7 +74,7 @@ fn warning<F: Fingerprint>(args: &Args, clusters: &Clusters<F>) -> String {
         "{oversized} cluster{} of more than {} fingerprints: {}{}; these may be chains, whose ends \
          differ in more than the distance: look at some, or give a smaller -k",
         if oversized == 1 { "" } else { "s" },
-        args.max_cluster,
+        super::MOST_OF_CLUSTER,
         named.collect::<Vec<_>>().join("; "),
         if oversized > NAMED as u64 { "; ..." } else { "" },
     )

@@ -14,6 +14,7 @@ use crate::apart::Used;
 use crate::by_recipe::{self, RecipeArgs};
 use crate::documents::{DocumentArgs, Inputs};
 use crate::failure::Failure;
+use crate::global::Globals;
 use crate::interrupt::Stopper;
 use crate::output::{Output, say};
 use crate::progress::{Mode, Progress};
@@ -27,18 +28,20 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore evaluate articles.jsonl -o report.html
   fpstore evaluate articles.jsonl --recipe onebit-256 --recipe 'simhash-64 n=2' -k 3 -k 6
-  fpstore evaluate core.jsonl --id core_id --text abstract --pairs core.jsonl
-  fpstore evaluate news.jsonl --id id --pairs pairs.csv --json
+  fpstore evaluate core.jsonl --id-column core_id --text-column abstract --pairs core.jsonl
+  fpstore evaluate news.jsonl --id-column id --pairs pairs.csv --json
 
-Without --pairs, changed copies of the first N texts are made, always the same ones: 1 to
-30% of the words replaced, sentences in another order, head or tail cut, boilerplate
-around it, mistakes as of character recognition, NFC and NFD, capitals, traditional and
-simplified characters, numbers and dates in words. Each copy is paired with its original,
-and all originals with each other. The true similarity of a pair is the Jaccard similarity
-of the sets of features of --truth, computed by comparing whole sets; pairs of J and more
-(--threshold) should be found.
+Without --pairs, changed copies of the first N texts are made, always the same
+ones: 1 to 30% of the words replaced, sentences in another order, head or tail
+cut, boilerplate around it, mistakes as of character recognition, NFC and NFD,
+capitals, traditional and simplified characters, numbers and dates in words.
+Each copy is paired with its original, and all originals with each other. The
+true similarity of a pair is the Jaccard similarity of the sets of features of
+--truth, computed by comparing whole sets; pairs of J and more (--threshold)
+should be found.
 
-Output, for each recipe the k of its rule, the k with the best F1, and those of -k:
+Output, for each recipe the k of its rule, the k with the best F1, and those of
+-k:
   k          what may differ: bits; values that are not equal; for sets the Jaccard
              similarity that they lack, in percent
   recall, precision, f1
@@ -46,21 +49,28 @@ Output, for each recipe the k of its rule, the k with the best F1, and those of 
   bytes      of a document, without its id
   MB/s       of text, one thread
 
---pairs FILE has labelled pairs instead: CSV, TSV or JSON lines with the columns id_a and
-id_b (or a and b) of documents in INPUT, or text_a and text_b with the texts themselves,
-and label: 1, true, yes or duplicate, or 0, false, no. Without a label the pairs
-are duplicates, and all others of these documents are none. So are JSON lines of documents with
-a list of the ids of their duplicates, `labelled_duplicates` or `duplicates` beside `id` or
-`core_id` (as CORE Deduplication Dataset 2020), and lists of two ids (as NEWS-COPY). Then
+--pairs FILE has labelled pairs instead: CSV, TSV or JSON lines with the
+columns id_a and id_b (or a and b) of documents in INPUT, or text_a and text_b
+with the texts themselves, and label: 1, true, yes or duplicate, or 0, false,
+no. Without a label the pairs are duplicates, and all others of these documents
+are none. So are JSON lines of documents with a list of the ids of their
+duplicates, `labelled_duplicates` or `duplicates` beside `id` or `core_id` (as
+CORE Deduplication Dataset 2020), and lists of two ids (as NEWS-COPY). Then
 pairs with the label should be found, whatever their similarity.
 
--o writes a report: the table, and of each recipe which part of the pairs is found by their
-similarity, and precision and recall by k, drawn and in numbers.";
+-o writes a report: the table, and of each recipe which part of the pairs is
+found by their similarity, and precision and recall by k, drawn and in numbers.";
+
+/// The seed of the changes.
+const SEED: u64 = 1;
 
 /// Measures how well recipes find near duplicates
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// Files of documents, or directories of such
     #[arg(required_unless_present = "pairs")]
     input: Vec<PathBuf>,
@@ -86,11 +96,6 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 500)]
     limit: usize,
 
-    /// The seed of the changes
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(hide_short_help = true)]
-    seed: u64,
-
     /// Take labelled pairs from this file
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
@@ -102,15 +107,6 @@ pub struct Args {
     /// Replace FILE if it exists
     #[arg(short, long, requires = "output")]
     force: bool,
-
-    /// Print a JSON object for each row
-    #[arg(long)]
-    json: bool,
-
-    /// Nothing on standard error
-    #[arg(short, long)]
-    #[arg(hide_short_help = true)]
-    quiet: bool,
 
     #[command(flatten)]
     documents: DocumentArgs,
@@ -143,7 +139,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let target = target.transpose()?;
     // The report has all rows, and would stand among them.
     let prints = !args.output.as_ref().is_some_and(|path| is_stdin(path));
-    if args.json && !prints {
+    if args.globals.json && !prints {
         let message = "evaluate: --json and -o - both go to standard output; leave one of them out";
         return Err(Failure::Usage(message.to_string()));
     }
@@ -156,21 +152,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
         None => {
             let texts = Texts::first(args, args.limit)?.texts;
-            Work::of_changes(&texts, args.seed, &mut truth)
+            Work::of_changes(&texts, SEED, &mut truth)
         }
     };
-    if !args.quiet {
+    if !args.globals.quiet {
         say!("fpstore: {}", told(&work));
     }
     let mut output = Output::stdout();
-    if prints && !args.json {
+    if prints && !args.globals.json {
         output.line(Row::HEADER)?;
     }
     let mut all: Vec<Measured> = Vec::new();
     for given in recipes {
         let measured = Measured::of(given, &work, args)?;
         for row in measured.rows.iter().filter(|_| prints) {
-            match args.json {
+            match args.globals.json {
                 true => output.json(row)?,
                 false => output.line(&row.line())?,
             }

@@ -16,12 +16,12 @@ use crate::apart::Used;
 use crate::by_recipe::{self, RecipeArgs};
 use crate::documents::{DocumentArgs, Inputs};
 use crate::failure::Failure;
+use crate::global::Globals;
 use crate::interrupt::Stopper;
 use crate::memory;
 use crate::output::{Output, check_summary, say};
-use crate::progress::{Progress, ProgressArgs};
+use crate::progress::Progress;
 use crate::target::{self, Target};
-use crate::threads::ThreadArgs;
 use crate::units::{self, count, plural};
 use pieces::Pieces;
 use rows::{Counts, Rows, Sheet};
@@ -29,40 +29,47 @@ use rows::{Counts, Rows, Sheet};
 const AFTER_HELP: &str = "\
 Examples:
   fpstore fingerprint --list
-  fpstore fingerprint pages.jsonl.zst --id url --recipe simhash-64 -o pages.parquet
+  fpstore fingerprint pages.jsonl.zst --id-column url --recipe simhash-64 -o pages.parquet
   fpstore pack pages.parquet -o pages.fps --id-column id
   fpstore fingerprint articles/ --recipe 'onebit-256 markup=html' -o articles.parquet
-  fpstore fingerprint a.csv b.csv --text body --id number --recipe minhash-128 -o out.jsonl
+  fpstore fingerprint a.csv b.csv --text-column body --id-column number --recipe minhash-128 -o out.jsonl
   fpstore fingerprint corpus.parquet --recipe imatch --make-table corpus.table
   fpstore fingerprint corpus.parquet --recipe imatch --table corpus.table -o keys.parquet
 
-Inputs are JSON lines, CSV, TSV and Parquet with a document in each record, plain
-files with one document each, and directories of these; all but Parquet may be
-compressed. The order of the rows is that of the documents, whatever the threads.
+Inputs are JSON lines, CSV, TSV and Parquet with a document in each record,
+plain files with one document each, and directories of these; all but Parquet
+may be compressed. The order of the rows is that of the documents, whatever the
+threads.
 
 A row of the output, for each document:
   parquet  id (string), fingerprint (UInt64, or FixedSizeBinary of 16 or 32 bytes, the most
            significant first), exact (string)
   jsonl    {\"id\":\"...\",\"fingerprint\":\"9d18dc592abfa1bb\"}
   raw      the fingerprints alone, as `pack --format u64le` takes them
-Methods that give several values (minhash, bands, imatch, spotsigs, ...) have a row for
-each, all with the id of the document.
+Methods that give several values (minhash, bands, imatch, spotsigs, ...) have a
+row for each, all with the id of the document.
 
-A document with too few features for a fingerprint has null there, and in exact 32
-digits: equal texts have equal ones. One without a text, null or empty, has null in both:
-it is a duplicate of nothing. With --too-few skip they have no row, and in raw files never.
-How many there are is told in any case. `pack --on-error skip` passes over them.
+A document with too few features for a fingerprint has null there, and in exact
+32 digits: equal texts have equal ones. One without a text, null or empty, has
+null in both:
+it is a duplicate of nothing. With --too-few skip they have no row, and in raw
+files never. How many there are is told in any case. `pack --on-error skip`
+passes over them.
 
-Parquet says by which recipe the fingerprints were made, and so does what `pack` makes of
-it; other files cannot, so give `pack --recipe`.
+Parquet says by which recipe the fingerprints were made, and so does what
+`pack` makes of it; other files cannot, so give `pack --recipe`.
 
---make-table counts in how many documents each feature of the recipe is, for recipes that
-weigh by that (imatch, projection, weight=tfidf). Its memory grows with the features.";
+--make-table counts in how many documents each feature of the recipe is, for
+recipes that weigh by that (imatch, projection, weight=tfidf). Its memory grows
+with the features.";
 
 /// Makes fingerprints of documents
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// Files of documents, or directories of such; `-` reads standard input, of JSON lines unless
     /// --format says otherwise
     #[arg(required_unless_present = "list")]
@@ -103,21 +110,6 @@ pub struct Args {
     /// Replace the output if it exists
     #[arg(short, long)]
     force: bool,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
-
-    /// Print the summary as one JSON object on standard output
-    #[arg(long)]
-    #[arg(hide_short_help = true)]
-    json: bool,
-
-    /// No progress but that of --progress, and no summary but that of --json
-    #[arg(short, long)]
-    quiet: bool,
 
     #[command(flatten)]
     documents: DocumentArgs,
@@ -163,11 +155,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                        simhash-64 and onebit-256";
         return Err(Failure::Usage(message.to_string()));
     };
-    check_summary(args.json)?;
+    check_summary(args.globals.json)?;
     let inputs = Inputs::find_once(&args.input, &args.documents.options())?;
     let files = inputs.files.iter().map(|input| &input.path);
     let used = Used::nothing().files(&args.input).files(files).files(&args.recipe.table);
-    let mode = args.progress.mode(args.quiet);
+    let mode = args.globals.progress.mode(args.globals.quiet);
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     if let Some(path) = &args.make_table {
         let target = Target::claim(path, args.force, &used)?;
@@ -176,7 +168,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         progress.finish();
         let told = made?;
         stopper.commit(|| target.commit())?;
-        if !args.quiet {
+        if !args.globals.quiet {
             say!("fpstore: {told}");
         }
         return Ok(());
@@ -185,7 +177,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let start = Instant::now();
     let path = args.output.as_deref().unwrap_or(Path::new(""));
     let form = Sheet::of(args.form, path)?;
-    if args.json && is_stdin(path) {
+    if args.globals.json && is_stdin(path) {
         let message =
             "fingerprint: --json and -o - both go to standard output; leave one of them out";
         return Err(Failure::Usage(message.to_string()));
@@ -212,7 +204,7 @@ fn list() -> Result<(), Failure> {
 }
 
 fn pieces_of<'a>(args: &'a Args, inputs: &'a Inputs, progress: &'a Progress) -> Pieces<'a> {
-    let (documents, threads) = (&args.documents, args.threads.count());
+    let (documents, threads) = (&args.documents, args.globals.threads.count());
     Pieces { inputs, args: documents, memory: memory::default_limit(), threads, progress }
 }
 
@@ -245,7 +237,7 @@ fn tell(
     seconds: f64,
 ) -> Result<(), Failure> {
     let &Counts { documents, too_few, without_text, not_utf8, skipped, rows, text_bytes } = counts;
-    if !args.quiet {
+    if !args.globals.quiet {
         for (path, why) in &inputs.passed_over {
             say!("fpstore: warning: {}: {why}; passed over", path.display());
         }
@@ -273,7 +265,7 @@ fn tell(
             units::bytes(text_bytes as f64),
         );
     }
-    if !args.json {
+    if !args.globals.json {
         return Ok(());
     }
     let mut output = Output::stdout();

@@ -19,15 +19,16 @@ use crate::apart::Used;
 use crate::command_line::quoted_path;
 use crate::failure::Failure;
 use crate::feed::{Feed, Read};
+use crate::global::Globals;
 use crate::input::InputArgs;
 use crate::interrupt::Interruptible;
 use crate::options::any_radius;
 use crate::output::{Output, check_summary, say};
 use crate::paths::is_store;
-use crate::progress::{Progress, ProgressArgs};
+use crate::progress::Progress;
 use crate::recipes::{self, Recipes};
 use crate::record_ids::{RecordIdArgs, RecordIds};
-use crate::table::TableArgs;
+use crate::table::{self, As};
 use crate::times::Moment;
 use crate::units;
 use crate::width::{self, check_radius, for_width};
@@ -37,19 +38,18 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore insert pages.fps new.csv --id-column url
   fpstore insert hashes.fps a.txt b.bin
-  hasher *.jpg | fpstore insert photos.fps - --ids line
-  fpstore insert news.fps old.csv --id-column id --time 2026-11-20
   fpstore insert seen.fps pages.csv --ids line --unless-near --since 7d
   crawler | fpstore insert pages.fps - --format jsonl --id-column id \\
       -k 3 --unless-near > verdicts.tsv
 
-Where the store has ids each record needs one, else none has: a number or a name, as
-the store has them (`create --ids`). A record that is
-stored already, with its id and in its window of time, is looked up, counted as
-such, and not written again. With --ids line records are numbered. The numbers go on
-behind the greatest id that the store ever had, so that none is given twice, also
-when its record was deleted or expired. Skipped records count, and so do those that
---unless-near does not insert: of these the last ones of a command are free again.
+Where the store has ids each record needs one, else none has: a number or a
+name, as the store has them (`create --id-type`). A record that is stored
+already, with its id and in its window of time, is looked up, counted as such,
+and not written again. With --ids line records are numbered. The numbers go on
+behind the greatest id that the store ever had, so that none is given twice,
+also when its record was deleted or expired. Skipped records count, and so do
+those that --unless-near does not insert: of these the last ones of a command
+are free again.
 
 --unless-near asks before it inserts: a record with a stored one within K, also
 with one that the same command has inserted, is not inserted. For each record
@@ -62,27 +62,30 @@ there is a row, in the order of the records:
 \"near\":\"8f3ac41e09b7d264\",\"distance\":1}
         which does not fit on one here; id, near and distance only where there
         are such
-In a store with windows of time --since leaves out what is older, as it does for
-`query`: a record may be inserted beside an old one that is near. --since 7d
-counts from the start of the command.
-Records from a pipe are inserted as they come, and their rows are there at once.
-All are inserted also where the reader of the rows goes away.
+In a store with windows of time --since leaves out what is older, as it does
+for `query`: a record may be inserted beside an old one that is near. --since
+7d counts from the start of the command. Records from a pipe are inserted as
+they come, and their rows are there at once. All are inserted also where the
+reader of the rows goes away.
 
 What was inserted is durable when the command ends, also where a bad record or
-SIGHUP, SIGINT or SIGTERM ends it: then what came before stays. --durability says what a crash before that keeps:
+SIGHUP, SIGINT or SIGTERM ends it: then what came before stays. --durability
+says what a crash before that keeps:
   immediate  all of which a row was printed; else all but some 32,768 records
   group      all but the last 50 ms
   eventual   what segments hold
 Other processes see a record after that as well. A crash never leaves a part of
 what was inserted at once, nor a gap.
 
-Readers are not disturbed. There is one writer at a time; a second one fails.
-`fpstore --help` explains the formats of inputs.";
+Readers are not disturbed. There is one writer at a time; a second one fails.";
 
 /// Inserts fingerprints into a store, all or those without a near one
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// The store, which `create` or `pack` wrote
     store: PathBuf,
 
@@ -92,7 +95,7 @@ pub struct Args {
 
     /// Insert only what has no stored fingerprint within the distance, and print a row for each record
     #[arg(long)]
-    unless_near: bool,
+    pub unless_near: bool,
 
     /// That distance, 0 to the bits of a fingerprint [default: that which the store was made for]
     #[arg(short = 'k', value_name = "K", value_parser = any_radius, allow_negative_numbers = true)]
@@ -109,13 +112,10 @@ pub struct Args {
     #[arg(hide_short_help = true)]
     recipe: Option<String>,
 
-    /// How the rows of --unless-near are printed
-    #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
-    #[arg(value_name = "tsv|json", requires = "unless_near")]
-    output: Shape,
-
-    #[command(flatten)]
-    table: TableArgs,
+    /// How rows are written: a format, and words such as header, u64 and i64, as in `tsv,header`
+    #[arg(long = "as", default_value = "tsv", value_parser = As::<Shape>::parse)]
+    #[arg(value_name = "tsv|json[,WORD]")]
+    pub form: As<Shape>,
 
     /// What a crash keeps while the command runs
     #[arg(long, value_enum, default_value = "group", hide_possible_values = true)]
@@ -127,17 +127,6 @@ pub struct Args {
     /// seconds since 1970, or how long ago: 7d; dates are those of UTC [default: now]
     #[arg(long, value_name = "TIME")]
     time: Option<Moment>,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
-
-    /// Print the summary as one JSON object
-    #[arg(long, conflicts_with = "unless_near")]
-    json: bool,
-
-    /// No progress but that of --progress, and no summary but that of --json
-    #[arg(short, long)]
-    quiet: bool,
 
     #[command(flatten)]
     ids: RecordIdArgs,
@@ -153,9 +142,14 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Shape {
+pub enum Shape {
     Tsv,
     Json,
+}
+
+impl table::Shape for Shape {
+    const WORDS: &'static [&'static str] = table::TABLE_WORDS;
+    const JSON: Option<Self> = Some(Shape::Json);
 }
 
 /// The summary in JSON.
@@ -171,12 +165,12 @@ struct Summary {
 
 /// Inserts, and prints what it came to.
 pub fn run(args: Args) -> Result<(), Failure> {
-    let is_tsv = args.unless_near && args.output == Shape::Tsv;
-    args.table.check("insert", is_tsv, None)?;
+    let is_tsv = args.unless_near && args.form.shape == Shape::Tsv;
+    args.form.table.check("insert", is_tsv, None)?;
     let bits = width_of(&args.store)?;
     check_radius("insert", args.radius, bits)?;
     recipes::check_bits(args.recipe.as_deref(), bits)?;
-    args.table.check_width("insert", bits)?;
+    args.form.table.check_width("insert", bits)?;
     for_width!(bits, insert(args))
 }
 
@@ -204,17 +198,18 @@ fn insert<F: Fingerprint>(args: Args) -> Result<(), Failure> {
     let feed = Feed {
         inputs: &args.input,
         reading: &reading,
-        quiet: args.quiet,
+        quiet: args.globals.quiet,
         follow: true,
         stored_ids: true,
     };
     let known = feed.check::<F>()?;
-    check_summary(args.unless_near || args.json || !args.quiet)?;
+    check_summary(args.unless_near || args.globals.json || !args.globals.quiet)?;
     if args.unless_near {
         Used::nothing().files(&args.input).check_stdout()?;
     }
     let on_terminal = args.unless_near && io::stdout().is_terminal();
-    let progress = Progress::new(args.progress.beside_rows(args.quiet, on_terminal));
+    let progress =
+        Progress::new(args.globals.progress.beside_rows(args.globals.quiet, on_terminal));
     let work = Interruptible::default();
     let mut recipes = Recipes::given(args.recipe.as_deref());
     recipes.join(&known.recipes)?;
@@ -259,7 +254,7 @@ fn open<F: Fingerprint>(
     let writer = args.durability.options(work).open(&args.store)?;
     let snapshot = writer.snapshot();
     recipes.take(args.store.display(), snapshot.recipe())?;
-    if !args.quiet {
+    if !args.globals.quiet {
         recipes.tell();
     }
     let refused = |what: &str| Err(Failure::Usage(format!("{}: {what}", args.store.display())));
@@ -284,7 +279,9 @@ fn open<F: Fingerprint>(
         },
         (None, _) => 0,
     };
-    let k = args.radius.unwrap_or(snapshot.radius());
+    // Of a store that does not say its recipe nobody knows whether its distance was meant for this.
+    let of_recipe = recipes.k().filter(|_| snapshot.recipe().is_none());
+    let k = args.radius.or(of_recipe).unwrap_or(snapshot.radius());
     work.set(writer);
     Ok(Opened { k, first_id, window })
 }
@@ -420,7 +417,7 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
             skipped => format!(", {} skipped", units::count(skipped)),
         };
         if args.unless_near {
-            if !args.quiet {
+            if !args.globals.quiet {
                 let near = units::count(read.fingerprints - inserted);
                 say!(
                     "fpstore: {} inserted, {near} near one within {k}{skipped}; {seconds:.2} seconds",
@@ -431,10 +428,10 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
         }
         let mut output = Output::stdout();
         let already_stored = read.fingerprints - inserted;
-        if args.json {
+        if args.globals.json {
             let (store, skipped) = (store.to_string(), read.skipped);
             output.json(&Summary { store, inserted, already_stored, skipped, seconds })?;
-        } else if !args.quiet {
+        } else if !args.globals.quiet {
             let inserted = units::plural(inserted, "record");
             let stored = match already_stored {
                 0 => String::new(),

@@ -24,7 +24,7 @@ impl<'a> Verdicts<'a> {
     /// Gets ready for records with ids or without.
     pub(super) fn new(args: &'a Args, with_ids: bool) -> Result<Self, Failure> {
         let mut output = Output::stdout();
-        if args.table.header {
+        if args.form.table.header {
             let names = ["id", "fingerprint", "verdict", "near", "distance"];
             output.bytes(&table::header(&names[usize::from(!with_ids)..]))?;
         }
@@ -38,14 +38,14 @@ impl<'a> Verdicts<'a> {
         id: Option<IdRef<'_>>,
         verdict: &Verdict<F>,
     ) -> Result<(), Failure> {
-        let form = self.args.table.text();
+        let form = self.args.form.table.text();
         let nearest = match verdict {
             Verdict::Near(near) => near.first().map(|near| (near.fingerprint, near.distance)),
             Verdict::Inserted => None,
         };
         self.inserted += u64::from(*verdict == Verdict::Inserted);
         let to = &mut self.text;
-        match self.args.output {
+        match self.args.form.shape {
             Shape::Tsv => push_tsv(to, form, (fingerprint, id), nearest),
             Shape::Json => push_json(to, form, (fingerprint, id), nearest),
         }

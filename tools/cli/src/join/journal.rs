@@ -91,8 +91,8 @@ impl Of {
             times: format!("{:?}", args.times),
             k,
             shard: (args.shard.index, args.shard.count),
-            output: format!("{:?} {:?}", args.output, args.table),
-            ids: (args.ids, args.id_output.limit_ids),
+            output: format!("{:?} {:?}", args.form.shape, args.form.table),
+            ids: (args.form.ids, args.id_output.limit_ids),
         })
     }
 }

@@ -14,17 +14,17 @@ use rows::{Rows, Sides};
 
 use crate::apart::Used;
 use crate::failure::Failure;
+use crate::global::Globals;
 use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
-use crate::memory::{self, Size};
+use crate::memory;
 use crate::options::any_radius;
 use crate::output::say;
 use crate::pairs::PairFormat;
-use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
+use crate::progress::{Finds, Progress, Step, Unit};
 use crate::recipes::Recipes;
-use crate::table::{self, TableArgs};
+use crate::table::{self, As};
 use crate::target::{self, Target, TargetArgs, beside};
-use crate::threads::ThreadArgs;
 use crate::times::TimesArgs;
 use crate::width::{self, check_radius, check_raw, for_width};
 
@@ -34,51 +34,56 @@ const IDS_BYTES: u64 = 16 << 20;
 const AFTER_HELP: &str = "\
 Examples:
   fpstore join pages.fps > pairs.tsv             pairs within one store
-  fpstore join pages.fps -k 6 --to pairs.tsv     another distance, into a file
+  fpstore join pages.fps -k 6 -o pairs.tsv       another distance, into a file
   fpstore join new.fps pages.fps                 which new ones are known?
-  fpstore join pages.fps --ids
-  fpstore join pages.fps --to pairs.tsv --resume --memory 1GiB
+  fpstore join pages.fps --as ids
+  fpstore join pages.fps -o pairs.tsv --resume --memory 1GiB
   for i in 0 1 2 3; do                           four machines, or processes
-    fpstore join pages.fps --shard $i/4 --to pairs-$i.tsv &
-  done; wait; fpstore merge-pairs pairs-?.tsv --to pairs.tsv
+    fpstore join pages.fps --shard $i/4 -o pairs-$i.tsv &
+  done; wait; fpstore merge-pairs pairs-?.tsv -o pairs.tsv
 
 Output, a row for each pair of distinct fingerprints, each pair once. In a join
 of one store with itself a < b; in a join of two, a is of the first store, b of
 the second, and equal ones are pairs as well. The order of rows is left open;
 `merge-pairs` sorts them.
-  tsv      a, b, distance, separated by tabs; with --ids two more fields: the
-           ids of a and those of b, written as `fpstore query --help` says
-  u64le    a and b as raw little-endian integers of 8 bytes, without ids; of
-           fingerprints of 128 and 256 bits 2 and 4, the most significant one first
+  tsv      a, b, distance, separated by tabs; with ids two more fields: the ids
+           of a and those of b, written as `fpstore query --help` says
+  u64le    a and b as raw little-endian integers of 8 bytes, without ids; of 128
+           and 256 bits 2 and 4, the most significant one first
   u32le    the same of 4 bytes, for fingerprints of 32 bits
-  parquet  columns a, b (UInt64, of 32 bits UInt32, of 128 and 256 bytes), distance
-           (UInt8, of 256 bits UInt16); with --ids lists a_ids and b_ids of
-           UInt64, or of strings where ids are names; needs --to
-`dedup --pairs` and `merge-pairs` read all of them; tsv as it is without
---fingerprints, with --header or without.
+  parquet  columns a, b (UInt64, of 32 bits UInt32, of 128 and 256 bytes),
+           distance (UInt8, of 256 bits UInt16); with ids lists a_ids and b_ids
+           of UInt64, or of strings where ids are names; needs -o
+Words behind it: ids; header; hex, u64 or i64 (how fingerprints are written).
+`dedup --pairs` and `merge-pairs` read all of them; tsv with or
+without a header, with hexadecimal digits.
 
-Memory: twice its own bytes for each fingerprint of both stores (16 of 64 bits),
-and some 20 MiB. What does not fit into SIZE is joined range by range of a; with r ranges the store is read
-some r / 2 times. No pair is held back.
+Memory: twice its own bytes for each fingerprint of both stores (16 of 64
+bits), and some 20 MiB. What does not fit into SIZE is joined range by range of
+a; with r ranges the store is read some r / 2 times. No pair is held back.
 
 Shards: --shard I/N gives those pairs whose a lies in the range with number I,
-from 0 to N - 1, of N ranges. They depend on the store alone, so that any machine
-with a copy of it can take one. The first has most work.
+from 0 to N - 1, of N ranges. They depend on the store alone, so that any
+machine with a copy of it can take one. The first has most work.
 
-FILE appears when it is whole; until then it is a temporary file beside it, which
-goes if the join is stopped or fails. With --resume it is FILE.part, which stays,
-and FILE.resume notes each range that is done: the same command goes on behind
-the last one, after SIGINT, SIGTERM, SIGHUP, kill -9 or a full disk. --memory decides how large ranges are, and may
-differ from run to run; where all fits into it there is one range.
+FILE appears when it is whole; until then it is a temporary file beside it,
+which goes if the join is stopped or fails. With --resume it is FILE.part,
+which stays, and FILE.resume notes each range that is done: the same command
+goes on behind the last one, after SIGINT, SIGTERM, SIGHUP, kill -9 or a full
+disk. --memory decides how large ranges are, and may differ from run to run;
+where all fits into it there is one range.
 
 Exit codes: 0 if it is done, also where there are no pairs; 2 on an error; 129,
-130 and 143 if SIGHUP, SIGINT or SIGTERM stopped it. A reader of the output that
-goes away ends it with 0.";
+130 and 143 if SIGHUP, SIGINT or SIGTERM stopped it. A reader of the output
+that goes away ends it with 0.";
 
 /// Finds all pairs of fingerprints within a Hamming distance, of one store or of two
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
+    #[arg(skip)]
+    pub globals: Globals,
+
     /// The store whose fingerprints are paired
     #[arg(value_name = "A")]
     store: PathBuf,
@@ -91,42 +96,21 @@ pub struct Args {
     #[arg(short = 'k', value_name = "K", value_parser = any_radius, allow_negative_numbers = true)]
     radius: Option<u32>,
 
-    /// What to write
-    #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
-    #[arg(value_name = "tsv|u64le|u32le|parquet")]
-    output: PairFormat,
+    /// How rows are written: a format, and words such as ids, header, u64 and i64, as in `tsv,header`
+    #[arg(long = "as", default_value = "tsv", value_parser = As::<PairFormat>::parse)]
+    #[arg(value_name = "tsv|u64le|u32le|parquet[,WORD]")]
+    pub form: As<PairFormat>,
 
     #[command(flatten)]
     target: TargetArgs,
 
-    #[command(flatten)]
-    table: TableArgs,
-
     /// Note in FILE.resume what is done, and go on where this command was stopped
-    #[arg(long, requires = "to")]
+    #[arg(long, requires = "output")]
     resume: bool,
 
     /// Join one of N shards only; I counts from 0
     #[arg(long, value_name = "I/N", default_value = "0/1", hide_default_value = true)]
     shard: Shard,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    /// The most memory to take, such as 4GiB [default: a quarter of what there is]
-    #[arg(long, value_name = "SIZE")]
-    memory: Option<Size>,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
-
-    /// No progress but that of --progress, and no summary on standard error
-    #[arg(short, long)]
-    quiet: bool,
-
-    /// Write the ids of both fingerprints as well
-    #[arg(long, help_heading = "Ids")]
-    ids: bool,
 
     #[command(flatten)]
     times: TimesArgs,
@@ -162,12 +146,12 @@ impl FromStr for Shard {
 
 /// Joins, and writes the pairs.
 pub fn run(args: Args) -> Result<(), Failure> {
-    let ids = args.ids;
+    let ids = args.form.ids;
     check(&args, ids)?;
     let bits = width_of(&args.store)?;
     check_radius("join", args.radius, bits)?;
-    args.table.check_width("join", bits)?;
-    check_raw("join", args.output.raw(), bits)?;
+    args.form.table.check_width("join", bits)?;
+    check_raw("join", args.form.shape.raw(), bits)?;
     for_width!(bits, join(args, ids))
 }
 
@@ -178,7 +162,7 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
     let look = |store: &Store<F>| {
         if ids && !store.has_ids() {
             let path = store.path().display();
-            return Err(Failure::Usage(format!("{path}: has no ids; leave --ids out")));
+            return Err(Failure::Usage(format!("{path}: has no ids; leave ids out (--as)")));
         }
         args.times.of(store.snapshot(), store.path())
     };
@@ -188,11 +172,11 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
     if let (Some(path), Some(b)) = (&args.other, &b) {
         recipes.take(path.display(), b.recipe())?;
     }
-    if !args.quiet {
+    if !args.globals.quiet {
         recipes.tell();
     }
     let radius = args.radius.unwrap_or(a.radius());
-    let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
+    let limit = args.globals.memory_limit();
     let for_ids = if ids { IDS_BYTES } else { 0 };
     let join = match &b {
         Some(b) => a.join(b.clone(), radius),
@@ -201,20 +185,21 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
     // Less than the least is refused.
     let execution = Execution::new()
         .memory(limit.saturating_sub(for_ids).max(limit.min(memory::LEAST)))
-        .threads(args.threads.count());
+        .threads(args.globals.threads.count());
     let join = join.execution(execution.clone()).shard(args.shard.index, args.shard.count);
     join.range()?;
 
     let stores = [Some(&a), b.as_ref()];
     if let Some(journal) = Journal::of_whole(&args, radius, stores)? {
         journal.remove()?;
-        if !args.quiet {
+        if !args.globals.quiet {
             say!("fpstore: {} pairs within {radius}, all of them before", journal.done.pairs);
         }
         return Ok(());
     }
     let target = claim(&args)?;
-    let mode = args.progress.beside_rows(args.quiet, target::is_terminal(target.as_ref()));
+    let mode =
+        args.globals.progress.beside_rows(args.globals.quiet, target::is_terminal(target.as_ref()));
     let progress = Progress::new(mode);
     let stopper = Stopper::default();
     // Before the first note is written: from then on a signal keeps what there is.
@@ -234,7 +219,7 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
         }
         journal.remove()
     })?;
-    if !args.quiet {
+    if !args.globals.quiet {
         let shard = match args.shard {
             Shard { count: 1, .. } => String::new(),
             Shard { index, count } => format!(" in shard {index}/{count}"),
@@ -259,18 +244,18 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
 
 /// Finds options that do not go together.
 fn check(args: &Args, ids: bool) -> Result<(), Failure> {
-    let raw = args.output.raw();
-    args.table.check("join", args.output == PairFormat::Tsv, raw)?;
-    if args.output == PairFormat::Parquet {
+    let raw = args.form.shape.raw();
+    args.form.table.check("join", args.form.shape == PairFormat::Tsv, raw)?;
+    if args.form.shape == PairFormat::Parquet {
         table::check_parquet("join", args.target.file().is_some())?;
     }
-    let message = match (raw, args.output) {
+    let message = match (raw, args.form.shape) {
         (Some(raw), _) if ids => {
-            format!("join: --output {raw} has no room for ids; give --output tsv or parquet")
+            format!("join: {raw} has no room for ids; give --as tsv or parquet")
         }
         (_, PairFormat::Parquet) if args.resume => {
             "join: a file of Parquet cannot be gone on with; \
-                                                    give --output tsv or raw integers with \
+                                                    give --as tsv or raw integers with \
                                                     --resume, or several --shard"
                 .to_string()
         }
@@ -287,7 +272,7 @@ fn claim(args: &Args) -> Result<Option<Target>, Failure> {
     let Some(path) = args.target.file() else {
         return match args.resume {
             true => Err(Failure::Usage(
-                "join: --resume goes on with a file; give --to FILE, or leave --resume out"
+                "join: --resume goes on with a file; give -o FILE, or leave --resume out"
                     .to_string(),
             )),
             false => args.target.claim(&used),

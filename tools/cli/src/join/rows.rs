@@ -89,15 +89,15 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
         journal: &Journal,
         sides: Option<Sides<'a, F>>,
     ) -> Result<Self, Failure> {
-        let (bytes, form) = (journal.done.bytes, args.table.text());
+        let (bytes, form) = (journal.done.bytes, args.form.table.text());
         #[cfg(not(feature = "parquet"))]
         let _ = (k, recipes);
         #[cfg(feature = "parquet")]
-        if let (PairFormat::Parquet, Some(target)) = (args.output, target) {
+        if let (PairFormat::Parquet, Some(target)) = (args.form.shape, target) {
             let printers = sides.map_or(Vec::new(), |sides| sides.printers().into());
             let kinds = [0, 1].map(|side| printers.get(side).and_then(IdPrinter::kind));
             let strings = kinds.map(|kind| kind.map(IdKind::is_named));
-            let columns = pairs::columns::<F>(args.table.parquet::<F>(), strings);
+            let columns = pairs::columns::<F>(args.form.table.parquet::<F>(), strings);
             let stores = [Some(&args.store), args.other.as_ref()].into_iter().flatten();
             let stores: Vec<String> = stores.map(|path| path.display().to_string()).collect();
             let mut notes = table::notes(stores.join(","), k, recipes.line());
@@ -110,16 +110,16 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
             Some(target) => Output::file(target.file(bytes)?, target.path()).behind(bytes),
             None => Output::stdout(),
         };
-        if args.table.header && bytes == 0 {
+        if args.form.table.header && bytes == 0 {
             output.bytes(&table::header(&NAMES[..if sides.is_some() { 5 } else { 3 }]))?;
         }
         match sides {
             None => {
-                let form = Some(form).filter(|_| args.output.raw().is_none());
+                let form = Some(form).filter(|_| args.form.shape.raw().is_none());
                 Ok(Rows::Plain(form, output, Vec::new()))
             }
             Some(sides) => {
-                let pool = args.threads.start_pool()?;
+                let pool = args.globals.threads.start_pool()?;
                 let (printers, caches) = (sides.printers(), Default::default());
                 Ok(Rows::Ids(Box::new(WithIds { output, form, sides, printers, caches, pool })))
             }

@@ -57,8 +57,9 @@ pub(super) fn run<F: Fingerprint>(
     let packer = packer::<F>(args)?;
     packer.check_target(args.output())?;
     let inputs = feed(args, reading).check::<F>()?;
-    recipes_of(args, &inputs)?;
-    let packer = packer.execution(execution(args)?.memory(memory_beside(&inputs, args)));
+    let k = args.layout.radius.or(recipes_of(args, &inputs)?.k()).unwrap_or(args.k());
+    let packer = packer.layout(args.layout.layout::<F>(k)?);
+    let packer = packer.execution(execution(args).memory(memory_beside(&inputs, args)));
     let mut sample = Sample::default();
     for path in &args.input {
         if is_store(path) {
@@ -150,7 +151,7 @@ fn layout(estimate: &PackEstimate) -> String {
 fn room(args: &Args, estimate: &PackEstimate, name_bytes: u64) -> Room {
     Room::new(estimate.memory_bytes)
         .on_disk(args.output(), estimate.store_bytes.saturating_add(name_bytes))
-        .on_disk(args.tmp_dir.as_deref().unwrap_or(args.output()), estimate.temporary_bytes)
+        .on_disk(args.globals.tmp_dir.as_deref().unwrap_or(args.output()), estimate.temporary_bytes)
 }
 
 fn print(
@@ -163,7 +164,7 @@ fn print(
     let count = sample.count;
     let name_bytes = sample.name_bytes as u64;
     let room = room(args, estimate, name_bytes);
-    if args.json {
+    if args.globals.json {
         output.json(&Report {
             fingerprints: count,
             tables: estimate.design.as_ref().map_or(0, Design::table_count),
@@ -178,7 +179,7 @@ fn print(
             memory_free_bytes: room.memory_free(),
             disk_free_bytes: room.disk_free(),
         })?;
-    } else if !args.quiet {
+    } else if !args.globals.quiet {
         let size = |bytes: u64| units::bytes(bytes as f64);
         let about = if sample.is_estimated { "about " } else { "" };
         let number = format!("{about}{}", units::count(count));

@@ -1,6 +1,6 @@
 //! What a pack tells in the end: what it has made, why, and what else there would have been.
 
-use fpstore::{Design, Fingerprint, Objective, PackSummary, Plan, TableStats, plan_parts};
+use fpstore::{Design, Fingerprint, PackSummary, Plan, Prefer, TableStats, plan_parts};
 use serde::Serialize;
 
 use super::Args;
@@ -85,7 +85,7 @@ impl Predicted {
             return Self::default();
         }
         let (Some(design), Some(block_bytes)) = (summary.design(), summary.block_bytes()) else {
-            let plans = plan_parts(F::BITS, summary.distinct, args.radius).unwrap_or_default();
+            let plans = plan_parts(F::BITS, summary.distinct, args.k()).unwrap_or_default();
             let own = plans.iter().find(|plan| Some(plan.parts) == summary.parts());
             return Self { query_ns: own.map(|plan| plan.search_ns), ..Self::default() };
         };
@@ -96,14 +96,13 @@ impl Predicted {
         let named = Design::NAMES.iter().filter_map(|name| Design::named_for(F::BITS, name));
         let named = named.filter(|design| design.table_count() <= MOST_TABLES);
         // That of the store may have chosen what was left open.
-        let planner = planner().designs(named).low_bits(args.layout.low_bits.clone().given());
-        let planner = planner.short_tables(args.layout.short_tables);
-        let best = |objective| planner.clone().objective(objective).best().ok().flatten();
-        let smaller = best(Objective::Size)
+        let planner = planner().designs(named).low_bits(None).short_tables(false);
+        let best = |objective| planner.clone().prefer(objective).best().ok().flatten();
+        let smaller = best(Prefer::Size)
             .filter(|plan| (plan.store_bytes as f64) < 0.9 * own.store_bytes as f64)
             .map(|plan| Alternative::new("size", plan, summary.id_bytes));
         let hot_query_ns = summary.planner.hot_ns().filter(|ns| *ns < own.warm_ns);
-        let faster = best(Objective::Speed)
+        let faster = best(Prefer::Speed)
             .filter(|plan| plan.warm_ns < 0.67 * own.warm_ns)
             .map(|plan| Alternative::new("speed", plan, summary.id_bytes));
         let alternatives = smaller.into_iter().chain(faster).collect();
@@ -131,9 +130,9 @@ pub(super) fn print<F: Fingerprint>(
     seconds: f64,
 ) -> Result<(), Failure> {
     let mut output = Output::stdout();
-    if args.json {
+    if args.globals.json {
         output.json(&json::<F>(args, summary, skipped, seconds))?;
-    } else if !args.quiet {
+    } else if !args.globals.quiet {
         let store = args.output().display();
         let packed = units::plural(summary.distinct, "fingerprint");
         let packed = match F::BITS {
@@ -191,7 +190,7 @@ fn rows<F: Fingerprint>(
     rows.push(("design", design::<F>(args, summary)));
     let predicted = Predicted::new::<F>(args, summary);
     if let Some(ns) = predicted.query_ns {
-        let what = format!("predicted at distance {}, in memory, on one thread", args.radius);
+        let what = format!("predicted at distance {}, in memory, on one thread", args.k());
         let hot = predicted.hot_query_ns.map(units::time);
         let hot = hot.map(|time| format!("; {time} once searches have built a hot index"));
         let hot = hot.unwrap_or_default();
@@ -214,9 +213,9 @@ fn rows<F: Fingerprint>(
 fn design<F: Fingerprint>(args: &Args, summary: &PackSummary) -> String {
     let (Some(design), Some(bytes)) = (summary.design(), summary.block_bytes()) else {
         let parts = parts_text(summary.parts().unwrap_or(0));
-        let reason = match args.parts {
+        let reason = match args.layout.design {
             Some(_) => "as given".to_string(),
-            None => format!("as planned for distance {}", args.radius),
+            None => format!("as planned for distance {}", args.k()),
         };
         return format!("{parts}; {reason}");
     };
@@ -240,11 +239,11 @@ pub(super) fn parts_text(parts: u16) -> String {
 /// Why the store has this design, in words.
 fn reason<F: Fingerprint>(args: &Args, summary: &PackSummary) -> &'static str {
     let tables_bytes = summary.bytes - summary.id_bytes;
-    match (args.layout.design.is_given(), args.layout.block_bytes.is_given(), args.prefer) {
+    match (args.layout.design.is_some(), args.layout.block_bytes.is_some(), args.layout.prefer) {
         (true, true, _) => "as given",
         (true, false, _) => "tables as given",
-        (false, _, Objective::Size) => "the smallest, as preferred",
-        (false, _, Objective::Speed) => "fast, as preferred, whatever its size",
+        (false, _, Prefer::Size) => "the smallest, as preferred",
+        (false, _, Prefer::Speed) => "fast, as preferred, whatever its size",
         _ if tables_bytes > u64::from(F::BITS / 8) * summary.distinct => "the smallest",
         _ => "fast for its size, and no larger than plain integers",
     }

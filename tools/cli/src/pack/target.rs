@@ -23,7 +23,7 @@ pub(super) fn check_apart(args: &Args) -> Result<(), Failure> {
             )));
         }
     }
-    let used = Used::nothing().files(&args.input).files(&args.calibration);
+    let used = Used::nothing().files(&args.input);
     used.check(output)
 }
 
@@ -40,8 +40,8 @@ pub(super) fn check_empty(store: &Path) -> Result<(), Failure> {
         Err(_) => "a store that cannot be opened".to_string(),
     };
     Err(Failure::Usage(format!(
-        "{}: holds {held}, and the inputs hold no fingerprint; check what wrote them, or give \
-         --allow-empty to replace the store by an empty one",
+        "{}: holds {held}, and the inputs hold no fingerprint; check what wrote them, or \
+         remove the store",
         store.display()
     )))
 }

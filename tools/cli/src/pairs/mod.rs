@@ -15,7 +15,7 @@ use std::io::Write;
 use fpstore::Fingerprint;
 use fpstore_records::write::push_words;
 
-use crate::table::Form;
+use crate::table::{self, Form};
 
 /// The names of the columns of pairs.
 pub const NAMES: [&str; 5] = ["a", "b", "distance", "a_ids", "b_ids"];
@@ -31,6 +31,11 @@ pub enum PairFormat {
     U32le,
     /// Columns.
     Parquet,
+}
+
+impl table::Shape for PairFormat {
+    const WORDS: &'static [&'static str] = table::ID_WORDS;
+    const JSON: Option<Self> = None;
 }
 
 impl PairFormat {

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::target::failure;
 
 const PARQUET: &[u8] = b"PAR1";
-/// What a line of names begins with, which `join --header` writes.
+/// What a line of names begins with, which `join --as tsv,header` writes.
 const HEADER: &[u8] = b"a\tb\tdistance";
 /// Bytes that a file is judged by: a line of names, and a row up to its distance.
 const HEAD_BYTES: usize = 256;
@@ -28,7 +28,7 @@ const A: usize = 0;
 const B: usize = 1;
 const DISTANCE: usize = 2;
 const IDS: [usize; 2] = [3, 4];
-const WANTED: &str = "give files that `join --output parquet` wrote";
+const WANTED: &str = "give files that `join --as parquet` wrote";
 
 /// A row of a file of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -311,7 +311,7 @@ fn format_of(head: &[u8], given: Option<PairFormat>) -> Result<PairFormat, Strin
         // What is wrong with a text is told with its line.
         None if is_text(&head[..head.len().min(HEAD_BYTES)], false) => Ok(PairFormat::Tsv),
         None => Err("neither rows of TSV nor Parquet; give --format u64le if these are raw \
-                     integers, as `join --output u64le` writes them"
+                     integers, as `join --as u64le` writes them"
             .to_string()),
     }
 }

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::Form;
 #[cfg(feature = "parquet")]
-use crate::table::{Kind, ParquetTable, TableArgs};
+use crate::table::{Kind, ParquetTable, TableForm};
 use crate::target::{self, Target};
 
 /// Writes rows of pairs, with what follows their distance.
@@ -38,7 +38,7 @@ impl PairWriter {
             #[cfg(feature = "parquet")]
             (PairFormat::Parquet, Some(target)) => {
                 let file = target.file(0)?;
-                let form = TableArgs::default().parquet::<F>();
+                let form = TableForm::default().parquet::<F>();
                 let columns = columns::<F>(form, [strings; 2]);
                 let notes: Vec<_> = recipe
                     .map(|line| (fpstore_records::RECIPE, line.to_string()))

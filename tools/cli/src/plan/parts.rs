@@ -53,15 +53,15 @@ pub(super) fn run(args: &Args, bits: u32, count: u64) -> Result<(), Failure> {
     });
     let is_best = |plan: &PartsPlan| best.is_some_and(|best| best.parts == plan.parts);
     let command = best.map(|plan| {
-        let parts = match plan.parts == planned && bits > u64::BITS {
+        let parts = match plan.parts == planned {
             true => String::new(),
-            false => format!(" --parts {}", plan.parts),
+            false => format!(" --design parts:{}", plan.parts),
         };
         let (input, reading) = (input(args), reading(args));
         format!("fpstore pack {input} -o STORE --bits {bits} -k {}{parts}{reading}", args.radius)
     });
     let mut output = Output::stdout();
-    if args.json {
+    if args.globals.json {
         let report = |plan: &PartsPlan| PlanReport {
             parts: plan.parts,
             recommended: is_best(plan),

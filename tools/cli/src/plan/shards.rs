@@ -4,7 +4,7 @@ use fpstore::{Fingerprint, Planner, plan_parts, recommended_parts};
 use serde::Serialize;
 
 use super::show::{bytes, number, print_rows, time};
-use super::spark::{BYTE_NS, SparkArgs, TASK_NS, WORKER_BYTES};
+use super::spark::{BYTE_NS, Cluster, TASK_NS, WORKER_BYTES};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -43,12 +43,12 @@ struct ShardsPlan {
 
 /// Prints what some numbers of shards take.
 pub(super) fn run<F: Fingerprint>(
-    args: &SparkArgs,
+    args: Cluster,
     (radius, json): (u32, bool),
     count: u64,
     queries: u64,
 ) -> Result<(), Failure> {
-    let SparkArgs { executors, cores, .. } = *args;
+    let Cluster { executors, cores } = args;
     let slots = args.slots();
     let mut numbers = vec![count.div_ceil(SHARD_ROWS), slots, slots.saturating_mul(2)];
     numbers.iter_mut().for_each(|shards| *shards = (*shards).clamp(1, count.max(1)));

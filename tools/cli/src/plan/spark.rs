@@ -1,5 +1,7 @@
 //! What a self-join by `fpstore.spark` takes on a cluster.
 
+use std::str::FromStr;
+
 use fpstore::Fingerprint;
 use fpstore_spread::{Exchange, HeavyCell, JoinTables};
 use serde::Serialize;
@@ -30,32 +32,44 @@ pub(super) const WORKER_BYTES: u64 = 240 << 20;
 
 #[derive(clap::Args)]
 pub(super) struct SparkArgs {
-    /// Predict a self-join by `fpstore.spark` instead, or a batch
-    #[arg(long, conflicts_with_all = ["parts", "budget", "prefer", "block_bytes", "short_tables", "calibration", "details"])]
+    /// Predict a self-join by `fpstore.spark` instead: on so many executors, such as 200, or 200x4 of
+    /// 4 cores each
+    #[arg(long, value_name = "EXECUTORS[xCORES]", conflicts_with_all = ["budget", "prefer", "block_bytes", "details"])]
     #[arg(help_heading = "Joins and batches by Spark", hide_short_help = true)]
-    pub spark: bool,
+    pub spark: Option<Cluster>,
 
-    /// Executors of the cluster
-    #[arg(long, requires = "spark", value_name = "N", default_value = "200", value_parser = count)]
-    #[arg(help_heading = "Joins and batches by Spark", hide_short_help = true)]
-    pub(super) executors: u64,
-
-    /// Cores of an executor
-    #[arg(long, requires = "spark", value_name = "N", default_value = "1", value_parser = count)]
-    #[arg(help_heading = "Joins and batches by Spark", hide_short_help = true)]
-    pub(super) cores: u64,
-
-    /// Predict a batch of so many queries by `match` instead of a self-join
+    /// Predict a batch of so many queries by `match` there, in place of the join
     #[arg(long, requires = "spark", value_name = "N", value_parser = count)]
     #[arg(conflicts_with = "sample")]
     #[arg(help_heading = "Joins and batches by Spark", hide_short_help = true)]
     pub(super) queries: Option<u64>,
 }
 
-impl SparkArgs {
+/// What runs a job.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cluster {
+    pub(super) executors: u64,
+    /// Of an executor.
+    pub(super) cores: u64,
+}
+
+impl FromStr for Cluster {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (executors, cores) = text.split_once('x').unwrap_or((text, "1"));
+        let cluster = Self { executors: count(executors)?, cores: count(cores)? };
+        match cluster.slots() {
+            0 => Err("a cluster has an executor, and that a core, or more".to_string()),
+            _ => Ok(cluster),
+        }
+    }
+}
+
+impl Cluster {
     /// Tasks that run at once.
     pub(super) fn slots(&self) -> u64 {
-        self.executors.saturating_mul(self.cores).max(1)
+        self.executors.saturating_mul(self.cores)
     }
 
     /// The cluster in words.
@@ -94,12 +108,12 @@ struct SparkPlan {
 
 /// Prints what every number of parts takes.
 pub(super) fn run<F: Fingerprint>(
-    args: &SparkArgs,
+    args: Cluster,
     (radius, json): (u32, bool),
     count: u64,
     sample: &[F],
 ) -> Result<(), Failure> {
-    let SparkArgs { executors, cores, .. } = *args;
+    let Cluster { executors, cores } = args;
     let slots = args.slots();
     let mut plans = Vec::new();
     for parts in radius.saturating_add(1)..=F::BITS {

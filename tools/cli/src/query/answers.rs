@@ -130,7 +130,7 @@ impl<'a, F: Fingerprint> Printer<'a, F> {
         store: &Snapshot<F>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
-        let pool = args.threads.start_pool()?;
+        let pool = args.globals.threads.start_pool()?;
         let to = To::new(args, k, store, target)?;
         Ok(Self { args, store: store.clone(), pool, to, matched: false })
     }
@@ -162,7 +162,7 @@ impl<'a, F: Fingerprint> Printer<'a, F> {
                 });
                 let mut printer = printer();
                 let printers = printer.as_mut().map_or(&mut [][..], std::slice::from_mut);
-                let id_shape = match args.output {
+                let id_shape = match args.form.shape {
                     Shape::Json => IdShape::Json,
                     _ => IdShape::Tsv,
                 };
@@ -175,7 +175,7 @@ impl<'a, F: Fingerprint> Printer<'a, F> {
                 let mut printer = printer();
                 for number in 0..answers.queries.len() {
                     let (asked, query, matches) = answers.get(number);
-                    if args.any {
+                    if args.form.any {
                         if args.query_id_column.is_some() {
                             table.text(query.id)?;
                         }
@@ -233,7 +233,7 @@ impl<'a, F: Fingerprint> Printer<'a, F> {
 
 /// Whether ids of matches are printed.
 pub fn has_ids<F: Fingerprint>(args: &Args, store: &Snapshot<F>) -> bool {
-    store.has_ids() && !args.no_ids && !args.any
+    store.has_ids() && args.id_output.limit_ids != Some(0) && !args.form.any
 }
 
 impl To {
@@ -245,12 +245,12 @@ impl To {
     ) -> Result<Self, Failure> {
         let named = args.query_id_column.is_some();
         #[cfg(feature = "parquet")]
-        if let (Shape::Parquet, Some(target)) = (args.output, target) {
-            let (form, distance) = Kind::of::<F>(args.table.parquet::<F>());
+        if let (Shape::Parquet, Some(target)) = (args.form.shape, target) {
+            let (form, distance) = Kind::of::<F>(args.form.table.parquet::<F>());
             let mut columns = Vec::new();
             columns.extend(named.then_some(("query_id", Kind::Text)));
             columns.push(("query", form));
-            match args.any {
+            match args.form.any {
                 true => columns.push(("any", Kind::Flag)),
                 false => columns.extend([("match", form), ("distance", distance)]),
             }
@@ -262,9 +262,9 @@ impl To {
         }
         let _ = k;
         let mut output = target::output(target)?;
-        if args.table.header {
-            let names: &[&str] = match args.output {
-                _ if args.any => &["query_id", "query", "any"],
+        if args.form.table.header {
+            let names: &[&str] = match args.form.shape {
+                _ if args.form.any => &["query_id", "query", "any"],
                 Shape::Count => &["query_id", "query", "matches"],
                 _ if has_ids(args, store) => &["query_id", "query", "match", "distance", "ids"],
                 _ => &["query_id", "query", "match", "distance"],
@@ -289,8 +289,8 @@ impl<F: Fingerprint> AnswerWriter<'_, '_, F> {
         query: Query<'_, F>,
         matches: &[Match<F>],
     ) -> Result<(), Failure> {
-        match self.args.output {
-            _ if self.args.any => self.any(query, asked.count > 0),
+        match self.args.form.shape {
+            _ if self.args.form.any => self.any(query, asked.count > 0),
             Shape::Json => self.json(asked, query, matches),
             Shape::Count if asked.more => Ok(()),
             Shape::Count => {
@@ -302,7 +302,7 @@ impl<F: Fingerprint> AnswerWriter<'_, '_, F> {
     }
 
     fn form(&self) -> Form {
-        self.args.table.text()
+        self.args.form.table.text()
     }
 
     /// Begins a row: the id of the query, if queries have some, and the query.
@@ -316,7 +316,7 @@ impl<F: Fingerprint> AnswerWriter<'_, '_, F> {
 
     /// Whether something matches.
     fn any(&mut self, query: Query<'_, F>, any: bool) -> Result<(), Failure> {
-        let written = match self.args.output {
+        let written = match self.args.form.shape {
             Shape::Json => {
                 self.json_start(query)?;
                 writeln!(self.parts.text, ",\"any\":{any}}}")

@@ -70,8 +70,9 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
     };
     let used = Used::nothing().stores([&args.store]).files(&args.from);
     let target = args.target.claim(&used)?;
-    let progress =
-        Progress::new(args.progress.beside_rows(false, target::is_terminal(target.as_ref())));
+    let progress = Progress::new(
+        args.globals.progress.beside_rows(false, target::is_terminal(target.as_ref())),
+    );
     let stopper = Stopper::default();
     if target.is_some() {
         target::watch(&stopper, &progress, target.as_ref())?;
@@ -90,7 +91,7 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
         args: &args,
         printer,
         progress,
-        execution: Execution::new().threads(args.threads.count()),
+        execution: Execution::new().threads(args.globals.threads.count()),
         answered: 0,
         matches: 0,
     };
@@ -218,7 +219,7 @@ impl<F: Fingerprint> Asker<'_, F> {
             store: &self.store,
             k: self.radius,
             wanted: self.wanted,
-            counts: self.args.output == Shape::Count,
+            counts: self.args.form.shape == Shape::Count,
             execution: self.execution.clone().memory(memory),
             memory,
             pool: Arc::clone(&self.printer.pool),
@@ -262,7 +263,7 @@ fn with_room_for_queries(failure: Failure) -> Failure {
             let needed = needed + needed.div_ceil(QUERY_SHARE - 1);
             Failure::Usage(format!(
                 "query {query} has {matches} matches, for which --memory is to be at least {}; allow \
-                 more, take the nearest (--limit), or only count them (--output count)",
+                 more, take the nearest (--limit), or only count them (--as count)",
                 Bytes(needed)
             ))
         }

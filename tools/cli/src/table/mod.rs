@@ -1,4 +1,4 @@
-//! Tables of results: what `query`, `join`, `dedup` and `dump` have in common when they write rows.
+//! Tables of results: what commands that write rows have in common.
 
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -14,24 +14,111 @@ use fpstore_records::write::push_hex;
 
 use crate::failure::Failure;
 
-/// How tables are written.
-#[derive(clap::Args, Clone, Copy, Debug, Default)]
-pub struct TableArgs {
-    /// Begin TSV with a line of the names of the columns
-    #[arg(long)]
-    #[arg(help_heading = "Tables", hide_short_help = true)]
-    pub header: bool,
+/// The formats of rows of a command.
+pub trait Shape: ValueEnum + PartialEq + Send + Sync + 'static {
+    /// What may be said of them beside the name.
+    const WORDS: &'static [&'static str];
+    /// That of `--json`.
+    const JSON: Option<Self>;
+}
 
-    /// How fingerprints are written: all hexadecimal digits, or integers of up to 64 bits, of which i64 has
-    /// the same bits as a signed one [default: hex; u64 in Parquet, and bytes where they are wider]
-    #[arg(long = "fingerprints", value_enum, hide_possible_values = true)]
-    #[arg(value_name = "hex|u64|i64")]
-    #[arg(help_heading = "Tables", hide_short_help = true)]
+/// Words of fingerprints and of a header.
+pub const TABLE_WORDS: &[&str] = &["header", "hex", "u64", "i64"];
+/// The same, and of ids.
+pub const ID_WORDS: &[&str] = &["header", "hex", "u64", "i64", "ids"];
+
+/// How rows are written, as `--as` says: a format, and words behind it, as in `tsv,header,u64`.
+#[derive(Clone, Copy, Debug)]
+pub struct As<S> {
+    /// The format; the first of the command where none is named.
+    pub shape: S,
+    named: bool,
+    /// How tables are written.
+    pub table: TableForm,
+    /// Ids stand behind fingerprints.
+    pub ids: bool,
+    /// A row for each id.
+    pub per_id: bool,
+    /// Only whether there is something.
+    pub any: bool,
+}
+
+impl<S: Shape> As<S> {
+    /// Reads the words of `--as`.
+    ///
+    /// # Errors
+    ///
+    /// A word that the command does not know, or two that say different things.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let shapes = S::value_variants();
+        let mut this = Self {
+            shape: shapes[0].clone(),
+            named: false,
+            table: TableForm::default(),
+            ids: false,
+            per_id: false,
+            any: false,
+        };
+        for word in text.split(',') {
+            if let Ok(shape) = S::from_str(word, false) {
+                if this.named && shape != this.shape {
+                    return Err("names two formats; give one".to_string());
+                }
+                (this.shape, this.named) = (shape, true);
+                continue;
+            }
+            match (word, S::WORDS.contains(&word)) {
+                ("header", true) => this.table.header = true,
+                ("ids", true) => this.ids = true,
+                ("per-id", true) => this.per_id = true,
+                ("any", true) => this.any = true,
+                (form, true) => this.table.take(form)?,
+                (_, false) => {
+                    let names = shapes.iter().filter_map(ValueEnum::to_possible_value);
+                    let names: Vec<String> = names.map(|it| it.get_name().to_string()).collect();
+                    return Err(format!(
+                        "{word:?} is none of {}",
+                        [&names[..], &S::WORDS.iter().map(ToString::to_string).collect::<Vec<_>>()]
+                            .concat()
+                            .join(", ")
+                    ));
+                }
+            }
+        }
+        Ok(this)
+    }
+
+    /// Takes the format of `--json`, if that is given.
+    ///
+    /// # Errors
+    ///
+    /// `--as` names another one, or there is none.
+    pub fn take_json(&mut self, command: &str, json: bool) -> Result<(), Failure> {
+        match S::JSON {
+            _ if !json => Ok(()),
+            Some(shape) if !self.named || self.shape == shape => {
+                self.shape = shape;
+                Ok(())
+            }
+            Some(_) => Err(Failure::Usage(format!(
+                "{command}: --as names another format than --json; leave one of them out"
+            ))),
+            None => Err(Failure::Usage(format!("{command}: prints no JSON; leave --json out"))),
+        }
+    }
+}
+
+/// How tables are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TableForm {
+    /// TSV begins with a line of the names of the columns.
+    pub header: bool,
+    /// How fingerprints are written, if that is said.
     form: Option<Form>,
 }
 
 /// How fingerprints are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// Hexadecimal digits, lower-case.
     #[default]
@@ -41,7 +128,6 @@ pub enum Form {
     /// The signed integer of the same bits.
     I64,
     /// Bytes, which only files have.
-    #[value(skip)]
     #[cfg_attr(
         not(feature = "arrow"),
         allow(dead_code, reason = "for writers that were not built")
@@ -49,7 +135,20 @@ pub enum Form {
     Bytes,
 }
 
-impl TableArgs {
+impl TableForm {
+    fn take(&mut self, word: &str) -> Result<(), String> {
+        let form = match word {
+            "u64" => Form::U64,
+            "i64" => Form::I64,
+            _ => Form::Hex,
+        };
+        if self.form.is_some_and(|other| other != form) {
+            return Err("names two forms of fingerprints; give one".to_string());
+        }
+        self.form = Some(form);
+        Ok(())
+    }
+
     /// How fingerprints are written in text.
     pub fn text(&self) -> Form {
         self.form.unwrap_or(Form::Hex)
@@ -65,8 +164,8 @@ impl TableArgs {
     pub fn check_width(&self, command: &str, bits: u32) -> Result<(), Failure> {
         match self.form {
             Some(Form::U64 | Form::I64) if bits > u64::BITS => Err(Failure::Usage(format!(
-                "{command}: fingerprints of {bits} bits are no integers of 64; leave --fingerprints \
-                 out, or give --fingerprints hex"
+                "{command}: fingerprints of {bits} bits are no integers of 64; take \
+                 hex (--as)"
             ))),
             _ => Ok(()),
         }
@@ -77,10 +176,10 @@ impl TableArgs {
     pub fn check(&self, command: &str, is_tsv: bool, raw: Option<&str>) -> Result<(), Failure> {
         let message = match (raw, self.header, self.form) {
             (Some(name), _, Some(_)) => {
-                format!("{command}: --output {name} has one form; leave --fingerprints out")
+                format!("{command}: {name} has one form; leave hex, u64 and i64 out (--as)")
             }
             (_, true, _) if !is_tsv => {
-                format!("{command}: --header is for tsv; leave it out, or give --output tsv")
+                format!("{command}: a header is for tsv; leave it out, or give --as tsv,header")
             }
             _ => return Ok(()),
         };
@@ -139,7 +238,7 @@ pub fn notes(
 pub fn check_parquet(command: &str, has_file: bool) -> Result<(), Failure> {
     let what = match (cfg!(feature = "parquet"), has_file) {
         (false, _) => "this fpstore was built without Parquet; build it with default features",
-        (true, false) => "--output parquet goes to a file; give --to FILE",
+        (true, false) => "parquet goes to a file; give -o FILE",
         (true, true) => return Ok(()),
     };
     Err(Failure::Usage(format!("{command}: {what}")))

@@ -408,5 +408,5 @@ fn failed(error: ParquetError) -> Failure {
     {
         return Failure::ClosedPipe;
     }
-    Failure::System(format!("--output parquet: cannot write: {error}; look at the disk"))
+    Failure::System(format!("--as parquet: cannot write: {error}; look at the disk"))
 }

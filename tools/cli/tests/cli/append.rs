@@ -45,7 +45,7 @@ fn deletions_in_the_log_do_not_hide_what_is_appended_after_them() {
     scratch.write("in.csv", "id,fingerprint\n7,0000000000000001\n");
     let append = "pack in.csv --append store --id-column id -q";
     scratch.run(&format!("{append} --time 2026-01-05")).succeeds();
-    let ids = |times: &str| scratch.run(&format!("dump store --ids {times}")).succeeds().stdout;
+    let ids = |times: &str| scratch.run(&format!("dump store --as ids {times}")).succeeds().stdout;
     assert_eq!(ids(""), "0000000000000001\t7\n0000000000000003\t2\n");
     assert_eq!(ids("--since 2026-01-05 --until 2026-01-06"), "0000000000000001\t7\n");
     scratch.run("verify store").succeeds();
@@ -62,7 +62,7 @@ fn several_stores_become_one_and_keep_their_ids() {
     scratch.run_with("insert b - --ids line --first-id 5 -q", b"0xf0 0x1").succeeds();
     scratch.run("pack a b -o both -q").succeeds();
     let expected = "0000000000000001\t6\n00000000000000f0\t1,5\n00000000000000f1\t2\n";
-    assert_eq!(scratch.run("dump both --ids").succeeds().stdout, expected);
+    assert_eq!(scratch.run("dump both --as ids").succeeds().stdout, expected);
     scratch.run("pack a a.csv -o c --id-column id -q").succeeds();
     scratch.run("pack a b -o none --ids none -q").succeeds();
     assert_eq!(scratch.dump("none"), [1, 0xf0, 0xf1]);

@@ -9,7 +9,7 @@ use crate::{Scratch, raw};
 fn a_backup_is_a_store_and_the_next_one_ships_what_is_new() {
     let scratch = Scratch::new();
     let set = fingerprints(95, 3000);
-    scratch.run("create store --ids none -q").succeeds();
+    scratch.run("create store --id-type none -q").succeeds();
     let insert = |part: &[u64]| {
         scratch.run_with("insert store - --format u64le -q", &raw(part)).succeeds();
     };

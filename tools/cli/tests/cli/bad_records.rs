@@ -105,12 +105,12 @@ fn in_csv() {
         Bad {
             name: "in.csv",
             bytes: text.into_bytes(),
-            options: "--digits hex",
+            options: "--format auto,hex",
             told: &[
                 "line 3, column \"fingerprint\": is missing; fill it in, or name another column, or give \
                  --on-error skip",
                 "line 4, column \"fingerprint\": \"00000000000000zz\": 'z' is no hexadecimal digit; \
-                 correct it, or give --digits dec, or give --on-error skip",
+                 correct it, or give --format auto,dec, or give --on-error skip",
                 "line 6: 3 fields, where the first line has 2; correct it, or give --on-error skip",
                 "line 8: 1 fields, where the first line has 2; correct it, or give --on-error skip",
                 "line 9, column \"fingerprint\": \"0x00000000000000000\": more than 16 hexadecimal \
@@ -127,12 +127,12 @@ fn in_csv() {
         Bad {
             name: "in.csv",
             bytes: text.into_bytes(),
-            options: "--digits hex",
+            options: "--format auto,hex",
             told: &[
                 "line 6, column \"fingerprint\": \"z\": 'z' is no hexadecimal digit; correct it, or give \
-                 --digits dec, or give --on-error skip",
+                 --format auto,dec, or give --on-error skip",
                 "line 11, column \"fingerprint\": \"y\": 'y' is no hexadecimal digit; correct it, or give \
-                 --digits dec, or give --on-error skip",
+                 --format auto,dec, or give --on-error skip",
             ],
             packed: &[2, 5],
             records: 4,
@@ -145,7 +145,7 @@ fn in_csv() {
         options: "",
         told: &[
             "line 3, column \"fingerprint\": \"n/a\": 'n' is no decimal digit; correct it, or give \
-             --digits hex, or give --on-error skip",
+             --format auto,hex, or give --on-error skip",
             "line 4, column \"fingerprint\": \"18446744073709551616\": the value is over 64 bits; \
              give -9223372036854775808 to 18446744073709551615",
         ],
@@ -162,7 +162,7 @@ fn in_csv() {
         bytes: text.into_bytes(),
         options: "",
         told: &["line 5002, column \"fingerprint\": \"17\": 2 digits, after fingerprints of 16 \
-                 hexadecimal digits; correct it, or give --digits hex if zeros in front are left out, \
+                 hexadecimal digits; correct it, or give --format auto,hex if zeros in front are left out, \
                  or give --on-error skip"],
         packed: &[0x111111111111111a, 0x2222222222222222],
         records: 5002,
@@ -207,8 +207,8 @@ fn in_json_lines() {
         format!("line 9, {column} true {value}"),
         format!("line 10, {column} 18446744073709551616 {value}"),
         format!(
-            "line 11, {column} \"xyz\": 'x' is no hexadecimal digit; correct it, or give --digits \
-             dec, or give --on-error skip"
+            "line 11, {column} \"xyz\": 'x' is no hexadecimal digit; correct it, or give --format \
+             auto,dec, or give --on-error skip"
         ),
         format!("line 12: {}", json("EOF while parsing an object at byte 17")),
         format!("line 13: {}", json("invalid type: sequence, expected an object")),
@@ -246,18 +246,17 @@ fn of_a_query_file_are_skipped_and_told() {
     let scratch = Scratch::new();
     scratch.pack("store", &[1], "");
     scratch.write("in.csv", "fingerprint\n0x1\n0xx\n0x2\n");
-    let ran = scratch.run("query store --from in.csv --output count -k 0 --on-error skip");
+    let ran = scratch.run("query store --from in.csv --as count -k 0 --on-error skip");
     assert_eq!(ran.stdout, "0000000000000001\t1\n0000000000000002\t0\n");
     assert_eq!(
         ran.stderr,
         "fpstore: skipped: in.csv: line 3, column \"fingerprint\": \"0xx\": 'x' is no hexadecimal \
-         digit; correct it, or give --digits dec\n\
+         digit; correct it, or give --format auto,dec\n\
          fpstore: 1 of 3 records skipped\n"
     );
     ran.ends_with_code(0);
     // What stands before a bad record is answered.
-    let ran =
-        scratch.run_with("query store --from - --output count -k 0", b"{\"a\":1}\n{\"a\":[]}\n");
+    let ran = scratch.run_with("query store --from - --as count -k 0", b"{\"a\":1}\n{\"a\":[]}\n");
     assert_eq!(ran.stdout, "0000000000000001\t1\n");
     assert!(ran.stderr.starts_with("fpstore: standard input: line 2, column \"a\": an array"));
     ran.ends_with_code(2);
@@ -318,9 +317,9 @@ mod in_batches {
         };
         let told = [
             "row 2, column \"fingerprint\": \"x\": 'x' is no hexadecimal digit; correct it, or \
-             give --digits dec, or give --on-error skip",
+             give --format auto,dec, or give --on-error skip",
             "row 4, column \"fingerprint\": \"ab\": 2 digits, after fingerprints of 16 hexadecimal \
-             digits; correct it, or give --digits hex if zeros in front are left out, or give --on-error \
+             digits; correct it, or give --format auto,hex if zeros in front are left out, or give --on-error \
              skip",
         ];
         let batches = [0, 1].map(|part| batch(2, texts(part)));

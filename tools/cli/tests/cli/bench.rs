@@ -43,7 +43,7 @@ fn the_program_beside_the_tool_gets_all_arguments_and_then_the_one_in_the_path()
         (&["bench", "--help"], "bin:\n<--help>"),
         (&["bench"], "bin:\n<>"),
         (&["man", "bench", "compare"], "bin:\n<man><compare>"),
-        (&["man", "--to", "pages"], "bin:\n<man><--to><pages>"),
+        (&["man", "-o", "pages"], "bin:\n<man><-o><pages>"),
     ] {
         assert_eq!(run(&scratch, &path, arguments).ends_with_code(1).stdout, expected);
     }

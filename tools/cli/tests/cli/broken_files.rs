@@ -39,7 +39,7 @@ fn sets_of_no_fingerprints_are_packed() {
         packs_as(name, bytes, "", &[]);
     }
     packs_as("empty", "", "--format jsonl", &[]);
-    packs_as("empty", "", "--format csv --no-header --fingerprint-column 1", &[]);
+    packs_as("empty", "", "--format csv,no-header --fingerprint-column 1", &[]);
     #[cfg(feature = "arrow")]
     {
         use crate::writers::batches::{COLUMNS, batches, file, stream};
@@ -68,7 +68,7 @@ fn files_without_a_byte_that_need_some_are_refused() {
         fails_with(name, "", "", &format!("is not {what}; {advice}"));
         fails_with("in", "", &format!("--format {format}"), &format!("is not {what}; {advice}"));
     }
-    let no_header = "is empty, without even a header; write one, or give --no-header";
+    let no_header = "is empty, without even a header; write one, or give --format auto,no-header";
     fails_with("a.csv", "", "", no_header);
     fails_with("a.tsv", "", "", no_header);
     fails_with("in", "", "--format csv", no_header);
@@ -81,7 +81,7 @@ fn files_without_a_byte_that_need_some_are_refused() {
     ] {
         let scratch = Scratch::new();
         scratch.write(name, "");
-        let line = format!("pack {name} -o store --compression {codec}");
+        let line = format!("pack {name} -o store --format auto,{codec}");
         scratch.run(&line).fails_naming(&[name, "cannot decompress", codec]);
     }
 }
@@ -132,9 +132,9 @@ fn integers_that_begin_like_a_compressed_file_can_be_packed() {
     scratch.run("pack in -o store").fails_naming(&[
         "in: byte ",
         "cannot decompress gzip",
-        "--compression none",
+        "--format auto,uncompressed",
     ]);
-    packs_as("in", raw(&set), "--compression none --format u64le", &[7, set[0]]);
+    packs_as("in", raw(&set), " --format u64le,uncompressed", &[7, set[0]]);
 }
 
 #[test]
@@ -227,19 +227,19 @@ fn a_column_that_is_not_there_is_told_with_those_that_are() {
 
 #[test]
 fn a_table_without_header_asks_for_the_number_of_the_column() {
-    let header = "looks like data, not like the name of a column; give --no-header and the number \
+    let header = "looks like data, not like the name of a column; give --format auto,no-header and the number \
                   of the column, --fingerprint-column N";
     fails_with("a", "1,12\n2,13\n", "", &format!("line 1: \"1\" {header}"));
     let named = "--format csv --fingerprint-column phash";
     fails_with("a", "x,0x17\n", named, &format!("line 1: \"0x17\" {header}"));
     fails_with("a", "17\n18\n", "--format csv", &format!("line 1: \"17\" {header}"));
-    packs_as("a", "1,12\n2,13\n", "--no-header --fingerprint-column 2", &[12, 13]);
-    packs_as("a.tsv", "1\t12\n2\t13\n", "--no-header --fingerprint-column 1", &[1, 2]);
+    packs_as("a", "1,12\n2,13\n", "--format auto,no-header --fingerprint-column 2", &[12, 13]);
+    packs_as("a.tsv", "1\t12\n2\t13\n", "--format auto,no-header --fingerprint-column 1", &[1, 2]);
     // Numbers in columns are no list if the name says that they are columns.
     fails_with("a.tsv", "1\t12\n2\t13\n", "", &format!("line 1: \"1\" {header}"));
     let number = "without a header columns have numbers, here 1 to 2; give one of them";
     for column in ["0", "3", "phash"] {
-        let options = format!("--no-header --fingerprint-column {column}");
+        let options = format!("--format auto,no-header --fingerprint-column {column}");
         fails_with("a", "1,12\n", &options, &format!("column \"{column}\": {number}"));
     }
 }
@@ -247,16 +247,16 @@ fn a_table_without_header_asks_for_the_number_of_the_column() {
 #[test]
 fn digits_that_leave_it_open_ask_for_digits() {
     let digits = "up to here fingerprints are neither all hexadecimal (16 digits or 0x) nor all \
-                  decimal; give --digits hex or --digits dec";
+                  decimal; give --format auto,hex or auto,dec";
     let csv = "a,fingerprint\nx,12\ny,ff\n";
     let message = format!("line 3, column \"fingerprint\": \"ff\": {digits}");
     fails_with("a", csv, "", &message);
-    packs_as("a", csv, "--digits hex", &[0x12, 0xff]);
+    packs_as("a", csv, "--format auto,hex", &[0x12, 0xff]);
     let json = "{\"fingerprint\":12}\n{\"fingerprint\":\"ff\"}\n{\"fingerprint\":\"12\"}\n";
     let message = format!("line 2, column \"fingerprint\": \"ff\": {digits}");
     fails_with("a", json, "", &message);
     // A number of JSON is one, however strings are written.
-    packs_as("a", json, "--digits hex", &[12, 0x12, 0xff]);
+    packs_as("a", json, "--format auto,hex", &[12, 0x12, 0xff]);
     #[cfg(feature = "arrow")]
     {
         use crate::writers::batches::{batch, stream};
@@ -264,7 +264,7 @@ fn digits_that_leave_it_open_ask_for_digits() {
         let bytes = stream(&[batch(2, std::sync::Arc::new(texts))], None);
         let message = format!("row 2, column \"fingerprint\": \"ff\": {digits}");
         fails_with("a", &bytes, "", &message);
-        packs_as("a", &bytes, "--digits hex", &[0x12, 0xff]);
+        packs_as("a", &bytes, "--format auto,hex", &[0x12, 0xff]);
     }
 }
 
@@ -293,7 +293,7 @@ fn utf_16_tables_are_told() {
 fn each_line_of_json_or_csv_from_a_pipe_is_answered_at_once() {
     let scratch = Scratch::new();
     scratch.pack("store", &[10], "");
-    let line = "query store --from - --output count -k 0";
+    let line = "query store --from - --as count -k 0";
     for pieces in [
         [&b"{\"fingerprint\":10}\n"[..], b"{\"fingerprint\"", b":11}\n"],
         [b"url,fingerprint\nx,10\n", b"y,1", b"1\n"],

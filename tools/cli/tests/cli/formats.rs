@@ -191,14 +191,14 @@ fn a_count_beside_a_fingerprint_is_never_advised_to_be_taken_for_one() {
              {column}"
         )
     };
-    let first = "column 1, give --format columns --no-header --fingerprint-column 1";
+    let first = "column 1, give --format columns,no-header --fingerprint-column 1";
     fails_with(
         "8f3ac41e09b7d265 3\n8f3ac41e09b7d264 1\n",
         "",
         &format!("in: line 1, column 18: \"3\": {}", table(first)),
     );
     // As `uniq -c` writes it, here with the last line cut.
-    let second = "column 2, give --format columns --no-header --fingerprint-column 2";
+    let second = "column 2, give --format columns,no-header --fingerprint-column 2";
     fails_with(
         "      3 8f3ac41e09b7d265\n     12 8f3ac41e09b7d264",
         "",
@@ -211,7 +211,7 @@ fn a_count_beside_a_fingerprint_is_never_advised_to_be_taken_for_one() {
         &format!("in: line 1, column 1: \"hash\": {}", table(named)),
     );
     // All decimal: nobody can tell which are fingerprints.
-    let open = "each line has 2 columns, separated by white space; give --format columns --no-header \
+    let open = "each line has 2 columns, separated by white space; give --format columns,no-header \
                 --fingerprint-column N, or --format hex or --format dec if all of them are fingerprints";
     fails_with("\n 17 3\n18 1\n", "", &format!("in: line 2, column 2: \"17\": {open}"));
     packs_as("17 3\n18 1\n", "--format dec", &[17, 3, 18, 1]);
@@ -220,11 +220,11 @@ fn a_count_beside_a_fingerprint_is_never_advised_to_be_taken_for_one() {
 
 #[test]
 fn columns_are_separated_by_any_white_space() {
-    let columns = "--format columns --no-header --fingerprint-column";
+    let columns = "--format columns,no-header --fingerprint-column";
     let counted = "      3 8f3ac41e09b7d265\n \t12\t\t 8f3ac41e09b7d264 \r\n\n1 000000000000000f";
     let set = [0x8f3ac41e09b7d265, 0x8f3ac41e09b7d264, 0xf];
     packs_as(counted, &format!("{columns} 2"), &set);
-    packs_as(counted, &format!("{columns} 1 --digits dec"), &[3, 12, 1]);
+    packs_as(counted, "--format columns,no-header,dec --fingerprint-column 1", &[3, 12, 1]);
     packs_as(
         "count hash\n3 0x11\n4  0x12\n",
         "--format columns --fingerprint-column hash",
@@ -234,7 +234,7 @@ fn columns_are_separated_by_any_white_space() {
     packs_as("\"a 0x11\nb\" 0x12\n", &format!("{columns} 2"), &[17, 18]);
     fails_with(
         "a 0x11\nb c 0x12\n",
-        &format!("{columns} 2 --digits hex"),
+        "--format columns,no-header,hex --fingerprint-column 2",
         "in: line 2: 3 fields, where the first line has 2; correct it, or give --on-error skip",
     );
     // White space and words over the ends of buffers.

@@ -33,6 +33,9 @@ const SUBCOMMANDS: [&str; 26] = [
     "completions",
 ];
 
+/// Three screens.
+const MOST_LINES: usize = 120;
+
 /// All but the one that is a program of its own.
 fn own() -> impl Iterator<Item = &'static str> {
     SUBCOMMANDS.into_iter().filter(|name| *name != "bench")
@@ -47,8 +50,8 @@ fn the_help_answers_with_examples_formats_and_exit_codes() {
         "fpstore pack hashes.txt -o photos.fps",
         "fpstore query photos.fps 8f3ac41e09b7d265",
         "Formats of inputs",
-        "\n  parquet  ",
-        "gzip, zstd, bzip2, xz or lz4",
+        "\n  parquet, arrow  ",
+        "xz or lz4",
         "two's complement",
         "Exit codes:\n  0  done; `query`: something matched; `serve`: a signal ended it\n  1  `query`: nothing matched; `bench compare`: something got slower;\n     `repair`: something was lost\n  2  an error",
     ] {
@@ -71,6 +74,11 @@ fn each_subcommand_has_help_that_fits_a_screen_of_100_columns() {
         for line in help.lines() {
             assert!(line.chars().count() <= 100, "{line}");
         }
+        // Notes are made for 80 columns, so that no terminal breaks them.
+        let notes = help.split_once("\nExamples:").map_or("", |(_, notes)| notes);
+        for line in notes.lines().filter(|line| !line.starts_with(['{', ' '])) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
         assert_eq!(scratch.run(&format!("help {subcommand}")).succeeds().stdout, help);
     }
     let query = scratch.run("query --help").succeeds().stdout;
@@ -80,7 +88,7 @@ fn each_subcommand_has_help_that_fits_a_screen_of_100_columns() {
 /// Of `-h` only what most people need; all others stand in `--help`, those about the layout of
 /// stores under a heading of their own.
 #[test]
-fn the_short_help_shows_a_dozen_options_at_most() {
+fn the_short_help_shows_a_dozen_options_at_most_and_the_long_one_fills_three_screens() {
     let scratch = Scratch::new();
     let options = |help: &str| -> Vec<String> {
         // What explains an option stands farther to the right.
@@ -98,10 +106,18 @@ fn the_short_help_shows_a_dozen_options_at_most() {
         lines.map(name).collect()
     };
     for subcommand in own().chain(["corpus dedup"]) {
+        let lines = scratch.run(&format!("{subcommand} --help")).succeeds().stdout.lines().count();
+        assert!(lines <= MOST_LINES || subcommand == "corpus dedup", "{subcommand}: {lines}");
         let short = options(&scratch.run(&format!("{subcommand} -h")).succeeds().stdout);
         let long = options(&scratch.run(&format!("{subcommand} --help")).succeeds().stdout);
         assert!(short.len() <= 12, "{subcommand}: {} options: {short:?}", short.len());
         assert!(short.iter().all(|option| long.contains(option)), "{subcommand}: {short:?}");
+    }
+    // Those of all commands stand once.
+    let help = scratch.run("--help").succeeds().stdout;
+    let (_, globals) = help.split_once("\nOptions of all commands:\n").unwrap();
+    for option in ["--threads", "--memory", "--tmp-dir", "--progress", "--quiet", "--json"] {
+        assert!(globals.contains(option), "{option}");
     }
     for subcommand in ["pack", "create", "plan"] {
         let help = scratch.run(&format!("{subcommand} --help")).succeeds().stdout;
@@ -116,7 +132,7 @@ fn the_short_help_shows_a_dozen_options_at_most() {
 fn the_example_of_the_json_shape_is_what_query_prints() {
     let scratch = Scratch::new();
     scratch.pack("store", &[0x8f3ac41e09b7d264], "");
-    let printed = scratch.run("query store 8f3ac41e09b7d265 --output json").succeeds().stdout;
+    let printed = scratch.run("query store 8f3ac41e09b7d265 --as json").succeeds().stdout;
     assert!(scratch.run("query --help").succeeds().stdout.contains(printed.trim_end()));
 }
 
@@ -183,14 +199,14 @@ fn wrong_usage_exits_with_2_and_prints_no_result() {
         "pack in",
         "pack -o store",
         "query",
-        "query store 0x1 --output xml",
+        "query store 0x1 --as xml",
         "query store 0x1 -k x",
         "query store 0x1 --threads 1025",
         "query store --ouptut json",
         "stat",
         "stat a b",
         "verify",
-        "dump store --output dec",
+        "dump store --as dec",
         "completions",
         "completions tcsh",
         "stat store --nonsense",
@@ -199,14 +215,16 @@ fn wrong_usage_exits_with_2_and_prints_no_result() {
         // One line, as of every other error, and the way to help.
         scratch.run(line).fails_naming(&["fpstore: ", " --help`"]);
     }
-    scratch.run("query store --output xml").fails_with(
-        "invalid value 'xml' for '--output <tsv|json|count|parquet>' [possible values: tsv, json, \
-         count, parquet]; \
-         see `fpstore query --help`",
+    scratch.run("query store --as xml").fails_with(
+        "invalid value 'xml' for '--as <tsv|json|count|parquet[,WORD]>': \"xml\" is none of tsv, \
+         json, count, parquet, header, hex, u64, i64, any; see `fpstore query --help`",
     );
     // No command at all is a question.
     let ran = scratch.run("");
-    assert!(ran.stdout.is_empty() && ran.stderr.contains("Usage: fpstore <COMMAND>"), "{ran:?}");
+    assert!(
+        ran.stdout.is_empty() && ran.stderr.contains("Usage: fpstore [OPTIONS] <COMMAND>"),
+        "{ran:?}"
+    );
     ran.ends_with_code(2);
 }
 
@@ -259,15 +277,15 @@ fn short_options_stand_for_the_long_ones_on_all_commands() {
     scratch.run("pack in -o store -q -j 1").succeeds();
     scratch.run("pack in -o store -qf -j2").succeeds();
     scratch.run("verify store -q").succeeds();
-    scratch.run("dedup store -q -j 1 --to out").succeeds();
-    scratch.run("dedup store -q -j 1 --to out").fails_naming(&["out", "--force"]);
-    scratch.run("join store -q -j 1 --to out -f").succeeds();
+    scratch.run("dedup store -q -j 1 -o out").succeeds();
+    scratch.run("dedup store -q -j 1 -o out").fails_naming(&["out", "--force"]);
+    scratch.run("join store -q -j 1 -o out -f").succeeds();
 }
 
 #[test]
 fn manual_pages_hold_what_the_help_does() {
     let scratch = Scratch::new();
-    scratch.run("man --to deep/man1").succeeds();
+    scratch.run("man -o deep/man1").succeeds();
     let mut pages: Vec<String> =
         scratch.listing("deep/man1").into_iter().map(|(name, _)| name).collect();
     pages.retain(|name| !name.starts_with("fpstore-bench-"));
@@ -331,13 +349,7 @@ fn completions_name_every_subcommand() {
     ] {
         let script = scratch.run(&format!("completions {shell}")).succeeds().stdout;
         assert!(script.contains(mark), "{shell}: {script}");
-        for word in SUBCOMMANDS.iter().chain(&[
-            "block-bytes",
-            "low-bits",
-            "short-tables",
-            "from",
-            "threads",
-        ]) {
+        for word in SUBCOMMANDS.iter().chain(&["block-bytes", "design", "from", "threads"]) {
             assert!(script.contains(word), "{shell}: no {word}");
         }
     }

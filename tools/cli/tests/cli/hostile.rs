@@ -401,10 +401,10 @@ mod parquet {
         let hostile = write(3000, 20_000);
         assert!(hostile.len() < 100_000, "{}", hostile.len());
         let parts = ["texts of 60006000 bytes in a page, where 16777216 are allowed"];
-        is_refused("a.parquet", &hostile, "--digits dec --memory 16MiB", &parts);
+        is_refused("a.parquet", &hostile, "--format auto,dec --memory 16MiB", &parts);
         let scratch = crate::Scratch::new();
         scratch.write("a.parquet", write(3000, 14));
-        scratch.run("pack a.parquet -o store --quiet --digits dec --memory 16MiB").succeeds();
+        scratch.run("pack a.parquet -o store --quiet --format auto,dec --memory 16MiB").succeeds();
         assert_eq!(scratch.dump("store"), [17]);
     }
 
@@ -465,7 +465,7 @@ mod parquet {
         let bytes = parquet(&[batch.unwrap()], Compression::SNAPPY);
         let scratch = crate::Scratch::new();
         scratch.write("a.parquet", bytes);
-        let line = "pack a.parquet -o store --quiet --threads 1 --digits dec";
+        let line = "pack a.parquet -o store --quiet --threads 1 --format auto,dec";
         scratch.run_within(super::ADDRESS_SPACE_KIB / 2, line).succeeds();
         assert_eq!(scratch.dump("store"), [17]);
     }

@@ -37,7 +37,7 @@ impl Reference {
         let scratch = Scratch::new();
         let set = devset();
         scratch.pack("raw", &set, "--ids line");
-        let dump = scratch.run("dump raw --ids").succeeds().stdout;
+        let dump = scratch.run("dump raw --as ids").succeeds().stdout;
         let mut ids = BTreeMap::<u64, Vec<String>>::new();
         for (line, &fingerprint) in set.iter().enumerate() {
             ids.entry(fingerprint).or_default().push(line.to_string());
@@ -59,7 +59,7 @@ impl Reference {
 
     #[track_caller]
     fn is_alike(&self, what: &str) {
-        let dump = self.scratch.run("dump other --ids").succeeds().stdout;
+        let dump = self.scratch.run("dump other --as ids").succeeds().stdout;
         assert!(dump == self.dump, "{what}: other fingerprints or ids");
         let files = |store: &str| -> Vec<(String, Vec<u8>)> {
             let names = self.scratch.listing(store).into_iter().map(|(name, _)| name);
@@ -133,7 +133,7 @@ fn arrays_of_numpy_give_the_same_store() {
     reference.packs_alike(
         "little.npy",
         npy(&little, &[set.len() as u64, 8]),
-        "--byte-order little",
+        "--format auto,little",
     );
 }
 
@@ -156,7 +156,7 @@ fn csv_and_tsv_give_the_same_store() {
     reference.packs_alike(
         "data.csv",
         &phash[start..],
-        "--no-header --fingerprint-column 2 --id-column 3",
+        "--format auto,no-header --fingerprint-column 2 --id-column 3",
     );
     // A byte order mark, and the line ends of another system.
     let lines: String = set.iter().map(|x| format!("\"{x:016X}\"\r\n")).collect();

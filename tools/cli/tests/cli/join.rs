@@ -82,7 +82,7 @@ fn raw_pairs_are_the_same_and_the_summary_says_what_was_done() {
     let scratch = Scratch::new();
     let set = fingerprints(202, 1000);
     scratch.pack("store", &set, "");
-    let ran = scratch.run("join store --to pairs --output u64le --threads 1").ends_with_code(0);
+    let ran = scratch.run("join store -o pairs --as u64le --threads 1").ends_with_code(0);
     let pairs = self_pairs(&set, 3);
     let begin = format!(
         "fpstore: {} pairs within 3; {} fingerprints joined, ",
@@ -97,7 +97,7 @@ fn raw_pairs_are_the_same_and_the_summary_says_what_was_done() {
     let mut rows = String::new();
     integers.chunks(2).for_each(|pair| row(&mut rows, pair[0], pair[1], 3));
     assert!(in_order(&rows) == pairs);
-    let merged = scratch.run("merge-pairs pairs --format u64le --output tsv --quiet").succeeds();
+    let merged = scratch.run("merge-pairs pairs --format u64le --as tsv --quiet").succeeds();
     assert!(merged.stdout == pairs);
 }
 
@@ -111,17 +111,17 @@ fn ids_follow() {
     let keys = "00000000000000fe\t00000000000000ff\t1";
     let out = |line: &str| scratch.run(line).succeeds().stdout;
     assert_eq!(out("join store --quiet"), format!("{keys}\n"));
-    assert_eq!(out("join store --quiet --ids"), format!("{keys}\tb\\,c\ta,d\n"));
-    assert_eq!(out("join store --quiet --ids --limit-ids 1"), format!("{keys}\tb\\,c\ta,...\n"));
-    let both = out("join store store -k 0 --quiet --ids");
+    assert_eq!(out("join store --quiet --as ids"), format!("{keys}\tb\\,c\ta,d\n"));
+    assert_eq!(out("join store --quiet --as ids --limit-ids 1"), format!("{keys}\tb\\,c\ta,...\n"));
+    let both = out("join store store -k 0 --quiet --as ids");
     assert!(both.contains("00000000000000ff\t00000000000000ff\t0\ta,d\ta,d\n"), "{both}");
-    scratch.write("pairs", out("join store --quiet --ids"));
+    scratch.write("pairs", out("join store --quiet --as ids"));
     assert_eq!(out("merge-pairs pairs --quiet"), format!("{keys}\tb\\,c\ta,d\n"));
     scratch
-        .run("join store --ids --output u64le")
-        .fails_with("join: --output u64le has no room for ids; give --output tsv or parquet");
+        .run("join store --as u64le,ids")
+        .fails_with("join: u64le has no room for ids; give --as tsv or parquet");
     scratch.pack("bare", &[1], "");
-    scratch.run("join bare --ids").fails_with("bare: has no ids; leave --ids out");
+    scratch.run("join bare --as ids").fails_with("bare: has no ids; leave ids out (--as)");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn many_ids_of_a_fingerprint_are_all_there() {
     scratch.pack("store", &set, "--ids line");
     let ids: Vec<String> = (0..5000).map(|id: u32| id.to_string()).collect();
     let row = format!("00000000000000fe\t00000000000000ff\t1\t5000\t{}\n", ids.join(","));
-    assert!(scratch.run("join store --quiet --ids").succeeds().stdout == row);
+    assert!(scratch.run("join store --quiet --as ids").succeeds().stdout == row);
 }
 
 #[cfg(feature = "parquet")]
@@ -145,7 +145,7 @@ fn parquet_holds_the_pairs_and_their_ids() {
     let scratch = Scratch::new();
     let set = fingerprints(203, 3000);
     scratch.pack("store", &set, "--ids line");
-    scratch.run("join store -k 5 --output parquet --ids --to pairs --quiet").succeeds();
+    scratch.run("join store -k 5 --as parquet,ids -o pairs --quiet").succeeds();
     let file = fs::File::open(scratch.path("pairs")).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
     let mut rows = String::new();
@@ -171,12 +171,10 @@ fn parquet_holds_the_pairs_and_their_ids() {
             ));
         }
     }
-    let tsv = scratch.run("join store -k 5 --ids --quiet").succeeds().stdout;
+    let tsv = scratch.run("join store -k 5 --as ids --quiet").succeeds().stdout;
     assert!(tsv.lines().count() > 100);
     assert!(in_order(&rows) == in_order(&tsv));
-    scratch
-        .run("join store --output parquet")
-        .fails_with("join: --output parquet goes to a file; give --to FILE");
+    scratch.run("join store --as parquet").fails_with("join: parquet goes to a file; give -o FILE");
 }
 
 #[test]
@@ -185,12 +183,12 @@ fn shards_in_processes_of_their_own_make_the_whole() {
     let set = large_set(204);
     scratch.pack("store", &set, "");
     for (output, merged) in [("tsv", "whole.tsv"), ("u64le", "whole.bin")] {
-        scratch.run(&format!("join store --output {output} --to all --force --quiet")).succeeds();
+        scratch.run(&format!("join store --as {output} -o all --force --quiet")).succeeds();
         let format = if output == "tsv" { "" } else { "--format u64le" };
-        scratch.run(&format!("merge-pairs all --to {merged} --quiet {format}")).succeeds();
+        scratch.run(&format!("merge-pairs all -o {merged} --quiet {format}")).succeeds();
         let children = (0..7).map(|shard| {
             let line = format!(
-                "join store --shard {shard}/7 --output {output} --to {output}-{shard} --quiet \
+                "join store --shard {shard}/7 --as {output} -o {output}-{shard} --quiet \
                  --threads 1 --memory 16MiB"
             );
             scratch.command(&line).spawn().unwrap()
@@ -201,7 +199,7 @@ fn shards_in_processes_of_their_own_make_the_whole() {
         let parts: Vec<String> = (0..7).rev().map(|shard| format!("{output}-{shard}")).collect();
         // A shard that comes twice changes nothing.
         let parts_twice = format!("{} {output}-3", parts.join(" "));
-        let line = format!("merge-pairs {parts_twice} --to merged --force {format}");
+        let line = format!("merge-pairs {parts_twice} -o merged --force {format}");
         let ran = scratch.run(&format!("{line} --memory 16MiB")).ends_with_code(0);
         assert!(ran.stderr.contains(" rows in 8 files, "), "{}", ran.stderr);
         let [whole, merged] = [merged, "merged"].map(|name| fs::read(scratch.path(name)).unwrap());
@@ -229,7 +227,7 @@ fn shards_that_are_none_are_refused() {
 
 /// Runs a join until it is whole, and stops it each time after a moment. Gives the number of stops.
 fn join_and_stop(scratch: &Scratch, signal: &str, moment: Duration) -> u32 {
-    let line = "join store --to pairs --resume --memory 16MiB --threads 1 --progress none --quiet";
+    let line = "join store -o pairs --resume --memory 16MiB --threads 1 --progress none --quiet";
     let mut stops = 0;
     for round in 0..200 {
         let mut command = scratch.command(line);
@@ -276,8 +274,8 @@ fn noted(scratch: &Scratch) -> Option<Vec<u8>> {
 fn a_join_that_is_stopped_again_and_again_is_the_whole_one_in_the_end() {
     let scratch = Scratch::new();
     scratch.pack("store", &large_set(205), "");
-    scratch.run("join store --to all --quiet").succeeds();
-    scratch.run("merge-pairs all --to whole --quiet").succeeds();
+    scratch.run("join store -o all --quiet").succeeds();
+    scratch.run("merge-pairs all -o whole --quiet").succeeds();
     let whole = fs::read(scratch.path("whole")).unwrap();
     for signal in ["-TERM", "-KILL"] {
         // A join may end before this process comes to stop it.
@@ -300,7 +298,7 @@ fn what_a_join_left_that_was_killed_while_it_wrote_a_note_goes_with_the_next() {
     let scratch = Scratch::new();
     scratch.pack("store", &fingerprints(211, 500), "");
     scratch.write(".tmp-fpstore-dead01", "half a note");
-    scratch.run("join store --to pairs --resume --quiet").succeeds();
+    scratch.run("join store -o pairs --resume --quiet").succeeds();
     let names = scratch.listing("").into_iter().map(|(name, _)| name).collect::<Vec<_>>();
     assert_eq!(names, ["pairs", "store"]);
 }
@@ -309,7 +307,7 @@ fn what_a_join_left_that_was_killed_while_it_wrote_a_note_goes_with_the_next() {
 fn a_join_that_was_killed_once_its_output_was_there_is_done() {
     let scratch = Scratch::new();
     scratch.pack("store", &fingerprints(210, 500), "");
-    let line = "join store --to pairs --resume --quiet";
+    let line = "join store -o pairs --resume --quiet";
     // The last note is written before the output has its name.
     let noted = (0..500).find_map(|_| {
         let mut child = scratch.command(line).spawn().unwrap();
@@ -335,7 +333,7 @@ fn what_a_stopped_join_noted_belongs_to_that_join() {
     let scratch = Scratch::new();
     let set = large_set(206);
     scratch.pack("store", &set, "");
-    let line = "join store --to pairs --quiet --memory 16MiB --threads 1";
+    let line = "join store -o pairs --quiet --memory 16MiB --threads 1";
     let mut child = scratch.command(&format!("{line} --resume")).spawn().unwrap();
     while noted(&scratch).is_none() && child.try_wait().unwrap().is_none() {
         thread::sleep(Duration::from_millis(1));
@@ -359,7 +357,7 @@ fn what_a_stopped_join_noted_belongs_to_that_join() {
 fn a_stopped_join_without_resume_leaves_nothing() {
     let scratch = Scratch::new();
     scratch.pack("store", &large_set(207), "");
-    let line = "join store -k 8 --to pairs --memory 16MiB --threads 1 --progress none";
+    let line = "join store -k 8 -o pairs --memory 16MiB --threads 1 --progress none";
     let mut command = stoppable(&scratch, line);
     let child = command.stderr(Stdio::piped()).spawn().unwrap();
     // Beside the store its temporary file.
@@ -382,8 +380,8 @@ fn a_merge_or_dedup_that_is_stopped_while_it_reads_leaves_nothing() {
     // More rows than the memory holds.
     let pairs = "0000000000000001\t0000000000000003\t1\n".repeat(600_000);
     for (line, signal, name, code) in [
-        ("merge-pairs - --to out --memory 16MiB --progress none", "-INT", "SIGINT", 130),
-        ("dedup store --pairs - --to out --progress none", "-TERM", "SIGTERM", 143),
+        ("merge-pairs - -o out --memory 16MiB --progress none", "-INT", "SIGINT", 130),
+        ("dedup store --pairs - -o out --progress none", "-TERM", "SIGTERM", 143),
     ] {
         let mut command = stoppable(&scratch, line);
         let mut child =
@@ -434,7 +432,7 @@ fn files_that_hold_no_pairs_are_refused_with_their_place() {
         ("a".repeat((1 << 24) + 1), "line 1", "a row of more than 16777216 bytes"),
     ] {
         scratch.write("bad", &bytes);
-        scratch.run("merge-pairs good bad --to out").fails_naming(&["bad: ", place, what]);
+        scratch.run("merge-pairs good bad -o out").fails_naming(&["bad: ", place, what]);
     }
     scratch.write("bad", "\u{1}234567");
     scratch
@@ -458,8 +456,8 @@ fn files_that_hold_no_pairs_are_refused_with_their_place() {
 fn the_output_does_not_replace_what_is_no_file_of_its_own() {
     let scratch = Scratch::new();
     scratch.pack("store", &[1], "");
-    scratch.run("join store --to store").fails_with("store: is a directory; name a file");
-    scratch.run("join store --to there/").fails_with("there/: is a directory; name a file");
+    scratch.run("join store -o store").fails_with("store: is a directory; name a file");
+    scratch.run("join store -o there/").fails_with("there/: is a directory; name a file");
 }
 
 /// All values within three flips of one, which have 11,986,528 pairs: too many to be in the gate as rows.
@@ -480,7 +478,7 @@ fn the_heaviest_cluster_of_three_flips_ends_and_says_what_it_did() {
     }
     random.shuffle(&mut records);
     scratch.pack("store", &records, "--ids line");
-    let ran = scratch.run("join store -k 3 --output u64le --to pairs --memory 16MiB");
+    let ran = scratch.run("join store -k 3 --as u64le -o pairs --memory 16MiB");
     let words = "fpstore: 11986528 pairs within 3; 43745 fingerprints joined, ";
     assert!(ran.ends_with_code(0).stderr.starts_with(words));
     assert_eq!(fs::metadata(scratch.path("pairs")).unwrap().len(), 16 * 11_986_528);

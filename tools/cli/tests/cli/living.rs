@@ -20,7 +20,7 @@ fn insert_csv(scratch: &Scratch, csv: &str) {
 #[test]
 fn a_created_store_takes_insertions_of_all_inputs_and_answers_queries() {
     let scratch = Scratch::new();
-    let created = scratch.run("create store -k 4 --design halves --ids none").succeeds().stdout;
+    let created = scratch.run("create store -k 4 --design halves --id-type none").succeeds().stdout;
     assert_eq!(created, "store: created, empty, without ids, for k = 4\n");
     let set = fingerprints(70, 3000);
     let (first, rest) = set.split_at(1000);
@@ -65,12 +65,12 @@ fn ids_are_those_of_columns_or_numbers_of_records() {
     );
     let ids = "--ids line --first-id 100";
     scratch.run_with(&format!("insert store - {ids} -q"), b"0x1 0xb").succeeds();
-    let dump = scratch.run("dump store --ids").succeeds().stdout;
+    let dump = scratch.run("dump store --as ids").succeeds().stdout;
     let expected = "0000000000000001\t100\n000000000000000b\t7,9,101\nffffffffffffffff\t8\n";
     assert_eq!(dump, expected);
     scratch.write("in", "0x1");
     scratch.run("insert store in").fails_naming(&["store: has ids; give --ids line"]);
-    scratch.run("create plain --ids none -q").succeeds();
+    scratch.run("create plain --id-type none -q").succeeds();
     scratch.run("insert plain in --ids line").fails_naming(&["plain: has no ids"]);
     scratch.run("insert plain in --time 2026-01-01").fails_naming(&["has no windows", "--time"]);
 }
@@ -84,7 +84,7 @@ fn numbers_of_records_go_on_from_call_to_call() {
     };
     insert(b"0x10 0x20", "--time 2026-01-01");
     insert(b"0x30 0x10", "");
-    let dump = || scratch.run("dump store --ids").succeeds().stdout;
+    let dump = || scratch.run("dump store --as ids").succeeds().stdout;
     let line = |fingerprint: u64, ids: &str| format!("{fingerprint:016x}\t{ids}\n");
     assert_eq!(dump(), line(0x10, "0,3") + &line(0x20, "1") + &line(0x30, "2"));
     // An id that went is given to nobody else: neither after a deletion nor after an expiry.
@@ -115,7 +115,7 @@ fn numbers_of_records_go_on_from_call_to_call() {
     scratch.run_with("pack - --append packed --ids line -q", b"0x3 0x4").succeeds();
     scratch.run_with("insert packed - --ids line -q", b"0x5").succeeds();
     scratch.run_with("pack - --append packed --ids line -q", b"0x6").succeeds();
-    let dump = scratch.run("dump packed --ids").succeeds().stdout;
+    let dump = scratch.run("dump packed --as ids").succeeds().stdout;
     let expected: String = (1..=6).map(|at: u64| line(at, &(at - 1).to_string())).collect();
     assert_eq!(dump, expected);
 }
@@ -152,7 +152,7 @@ fn unless_near_gives_a_verdict_for_each_record() {
     scratch.run("create store -q").succeeds();
     let csv = "id,fingerprint\n1,00000000000000f0\n2,00000000000000f1\n3,0000000000ff0000\n";
     scratch.write("in.csv", csv);
-    let ran = scratch.run("insert store in.csv --id-column id --unless-near --header");
+    let ran = scratch.run("insert store in.csv --id-column id --unless-near --as tsv,header");
     assert_eq!(
         ran.stdout,
         "id\tfingerprint\tverdict\tnear\tdistance\n\
@@ -161,7 +161,7 @@ fn unless_near_gives_a_verdict_for_each_record() {
          3\t0000000000ff0000\tinserted\t\t\n"
     );
     assert!(ran.stderr.starts_with("fpstore: 2 inserted, 1 near one within 3; "), "{ran:?}");
-    let again = "insert store in.csv --id-column id --unless-near -k 0 --output json -q";
+    let again = "insert store in.csv --id-column id --unless-near -k 0 --as json -q";
     let rows: Vec<Value> = scratch.run(again).succeeds().stdout.lines().map(json).collect();
     assert_eq!(
         rows[0],
@@ -174,13 +174,13 @@ fn unless_near_gives_a_verdict_for_each_record() {
     assert_eq!(scratch.dump("store"), [0xf0, 0xf1, 0xff_0000]);
     scratch.write("in", "0x1");
     scratch.run("insert store in -k 3").fails_naming(&["--unless-near"]);
-    scratch.run("insert store in --header").fails_naming(&["--header"]);
+    scratch.run("insert store in --as tsv,header").fails_naming(&["a header is for tsv"]);
 }
 
 #[test]
 fn verdicts_on_a_pipe_come_at_once_and_other_processes_see_what_was_inserted() {
     let scratch = Scratch::new();
-    scratch.run("create store --ids none -q").succeeds();
+    scratch.run("create store --id-type none -q").succeeds();
     let mut command = scratch.command("insert store - --unless-near --format hex -q");
     command.args(["--durability", "immediate"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -204,7 +204,7 @@ fn a_long_query_sees_what_others_commit_and_stops_where_the_store_was_packed_aga
     let scratch = Scratch::new();
     scratch.run("create store -q").succeeds();
     scratch.run_with("insert store - --ids line -q", b"0xf0").succeeds();
-    let mut command = scratch.command("query store --from - --format hex --output json");
+    let mut command = scratch.command("query store --from - --format hex --as json");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let mut rows = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -239,7 +239,7 @@ fn a_long_query_sees_what_others_commit_and_stops_where_the_store_was_packed_aga
 #[test]
 fn a_signal_ends_an_insertion_and_what_was_inserted_is_durable() {
     let scratch = Scratch::new();
-    scratch.run("create store --ids none -q").succeeds();
+    scratch.run("create store --id-type none -q").succeeds();
     let mut command = scratch.command("insert store - --unless-near --format hex");
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -263,11 +263,11 @@ fn a_signal_ends_an_insertion_and_what_was_inserted_is_durable() {
 #[test]
 fn a_bad_record_ends_an_insertion_and_what_stands_before_it_stays() {
     let scratch = Scratch::new();
-    scratch.run("create store --ids none -q").succeeds();
+    scratch.run("create store --id-type none -q").succeeds();
     scratch.write("in.csv", "fingerprint\n1\n2\nx\n4\n");
-    scratch.run("insert store in.csv --digits hex").fails_naming(&["in.csv: line 4"]);
+    scratch.run("insert store in.csv --format auto,hex").fails_naming(&["in.csv: line 4"]);
     assert_eq!(scratch.dump("store"), [1, 2]);
-    let ran = scratch.run("insert store in.csv --digits hex --on-error skip --json");
+    let ran = scratch.run("insert store in.csv --format auto,hex --on-error skip --json");
     assert_eq!(json(&ran.stdout)["skipped"], 1);
     assert_eq!(scratch.dump("store"), [1, 2, 4]);
 }
@@ -290,7 +290,7 @@ fn deletions_are_of_fingerprints_pairs_files_and_of_an_id_everywhere() {
     assert!(told.starts_with("store: 1 record deleted, 1 not stored in "), "{told}");
     let rest = "0000000000000001\t1\n0000000000000002\t1\n0000000000000004\t4\n\
                 0000000000000005\t1\n";
-    assert_eq!(scratch.run("dump store --ids").succeeds().stdout, rest);
+    assert_eq!(scratch.run("dump store --as ids").succeeds().stdout, rest);
     let told = scratch.run("delete store --id-everywhere 1").succeeds().stdout;
     assert!(told.starts_with("store: 3 records deleted in "), "{told}");
     // A fingerprint goes with all its ids, each of which was a record.
@@ -305,7 +305,7 @@ fn deletions_are_of_fingerprints_pairs_files_and_of_an_id_everywhere() {
     scratch.run("delete store").fails_naming(&["nothing to delete", "--from FILE"]);
     scratch.run("insert store 00ff").fails_naming(&["00ff: is no file", "echo 0x00ff | fpstore"]);
     scratch.run("delete store --id 3").fails_naming(&["FP"]);
-    scratch.run("create plain --ids none -q").succeeds();
+    scratch.run("create plain --id-type none -q").succeeds();
     scratch.run("delete plain 0x1 --id 3").fails_naming(&["plain: has no ids"]);
     scratch.run("delete plain --id-everywhere 3").fails_naming(&["plain: has no ids"]);
     scratch.run("delete nothing 0x1").fails_naming(&["nothing", "not a store"]);
@@ -318,7 +318,7 @@ fn a_created_store_has_the_layout_that_a_pack_would_choose() {
     let set = fingerprints(73, 20_000);
     for prefer in ["", "--prefer size", "--prefer balanced", "--prefer speed"] {
         let _ = std::fs::remove_dir_all(scratch.path("store"));
-        scratch.run(&format!("create store --ids none -q {prefer}")).succeeds();
+        scratch.run(&format!("create store --id-type none -q {prefer}")).succeeds();
         scratch.run_with("insert store - --format u64le -q", &raw(&set)).succeeds();
         scratch.run("flush store -q").succeeds();
         let told = json(&scratch.run("stat store --json").succeeds().stdout);
@@ -336,7 +336,7 @@ fn a_created_store_has_the_layout_that_a_pack_would_choose() {
 #[test]
 fn flush_and_merge_tell_segments_and_bytes() {
     let scratch = Scratch::new();
-    scratch.run("create store --ids none -q").succeeds();
+    scratch.run("create store --id-type none -q").succeeds();
     let set = fingerprints(72, 3000);
     let flush = |part: &[u64]| {
         scratch.run_with("insert store - --format u64le -q", &raw(part)).succeeds();

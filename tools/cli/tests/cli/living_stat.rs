@@ -12,7 +12,7 @@ fn stat(scratch: &Scratch) -> Value {
 #[test]
 fn stat_tells_of_log_windows_deletions_writes_and_what_a_merge_would_bring() {
     let scratch = Scratch::new();
-    scratch.run("create store --ids none --window 1d -q").succeeds();
+    scratch.run("create store --id-type none --window 1d -q").succeeds();
     let set = fingerprints(80, 9000);
     // The last one is too small to be merged with the one before by itself.
     let parts = [(0..3000, "2026-01-01"), (3000..7500, "2026-01-02"), (7500..9000, "2026-01-02")];
@@ -93,7 +93,7 @@ fn a_packed_store_has_nothing_to_tell_of_writing() {
 #[test]
 fn verify_counts_deletions_and_what_the_log_holds() {
     let scratch = Scratch::new();
-    scratch.run("create store --ids none -q").succeeds();
+    scratch.run("create store --id-type none -q").succeeds();
     scratch.run_with("insert store - -q", b"0x1 0x2 0x3").succeeds();
     scratch.run("flush store -q").succeeds();
     scratch.run("delete store 0x1 -q").succeeds();
@@ -117,7 +117,7 @@ fn verify_counts_deletions_and_what_the_log_holds() {
 #[test]
 fn counts_are_those_of_what_is_stored() {
     let scratch = Scratch::new();
-    scratch.run("create store --ids none -q").succeeds();
+    scratch.run("create store --id-type none -q").succeeds();
     let first =
         |line: &str| scratch.run(line).succeeds().stdout.lines().next().unwrap().to_string();
     let told = scratch.run_with("insert store -", b"0xa 0xa 0xa").succeeds().stdout;
@@ -149,7 +149,7 @@ fn counts_are_those_of_what_is_stored() {
     assert_eq!((&told["fingerprints"], &told["exact"]), (&2.into(), &true.into()));
     assert_eq!(told["bytes"], bytes());
     // In a store with windows a record is stored in each of its own.
-    scratch.run("create days --ids none --window 1d -q").succeeds();
+    scratch.run("create days --id-type none --window 1d -q").succeeds();
     for (day, inserted) in [("01", 2), ("02", 2), ("01", 0)] {
         let line = format!("insert days - --time 2026-01-{day} --json");
         let told = scratch.run_with(&line, b"0x1 0x2").succeeds().stdout;
@@ -194,7 +194,9 @@ fn records_that_are_stored_are_told_from_new_ones_however_many_come() {
             pairs.map(|(fingerprint, id)| (fingerprint, if ids { id } else { 0 })).collect()
         };
         let _ = std::fs::remove_dir_all(scratch.path("store"));
-        scratch.run(&format!("create store -q {}", if ids { "" } else { "--ids none" })).succeeds();
+        scratch
+            .run(&format!("create store -q {}", if ids { "" } else { "--id-type none" }))
+            .succeeds();
         let line = if ids { "--id-column id" } else { "" };
         let mut model = Model::new();
         let first = [pairs(0..50_000), pairs(10_000..12_000)].concat();
@@ -213,7 +215,7 @@ fn records_that_are_stored_are_told_from_new_ones_however_many_come() {
         assert_eq!(insert(line, &csv(&again)), expected(&mut model, &again), "ids: {ids}");
         let stored: Vec<u64> = model.iter().map(|pair| pair.0).collect();
         assert_eq!(scratch.dump("store"), sorted(&stored));
-        let ids_stored = scratch.run(&format!("dump store {}", if ids { "--ids" } else { "" }));
+        let ids_stored = scratch.run(&format!("dump store {}", if ids { "--as ids" } else { "" }));
         let rows = ids_stored.succeeds().stdout;
         let count = rows.lines().map(|row| row.matches(',').count() + 1).sum::<usize>();
         assert_eq!(count, model.len());

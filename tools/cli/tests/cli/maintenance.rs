@@ -13,7 +13,7 @@ use crate::{Scratch, assert_is_near, hex, raw};
 fn stat_tells_of_each_table_how_it_is_built_and_compressed() {
     let scratch = Scratch::new();
     let set = fingerprints(50, 3000);
-    scratch.pack("store", &set, "-k 4 --design halves --block-bytes 1024 --low-bits 16");
+    scratch.pack("store", &set, "-k 4 --design halves --block-bytes 1024");
     let text = scratch.run("stat store --details").succeeds().stdout;
     let short = scratch.run("stat store").succeeds().stdout;
     assert!(!short.contains("code lengths") && !short.contains("entropy"), "{short}");
@@ -32,7 +32,7 @@ fn stat_tells_of_each_table_how_it_is_built_and_compressed() {
     for part in [
         &format!("fingerprints {distinct}\n"),
         " of 1024 bytes\n",
-        "codec        gap, 16 low bits as they are\n",
+        "codec        gap, 24 low bits as they are\n",
         "code lengths ",
         " bits per class\n",
         " with the router), bound ",
@@ -47,7 +47,7 @@ fn stat_tells_of_each_table_how_it_is_built_and_compressed() {
 fn stat_json_agrees_with_the_set_and_the_files() {
     let scratch = Scratch::new();
     let set = fingerprints(51, 3000);
-    scratch.pack("store", &set, "--design 24,20,20 --low-bits 0 --block-bytes 512");
+    scratch.pack("store", &set, "--design 24,20,20 --block-bytes 512");
     let stat: Value =
         serde_json::from_str(&scratch.run("stat store --json").succeeds().stdout).unwrap();
     let distinct = sorted(&set).len() as u64;
@@ -73,7 +73,6 @@ fn stat_json_agrees_with_the_set_and_the_files() {
         assert_eq!(table["top"], top);
         assert_eq!(table["fingerprints"], distinct);
         assert_eq!(table["codec"], "gap");
-        assert_eq!(table["low_bits"], 0);
         assert_eq!(table["block_bytes"], 512);
         let blocks = table["blocks"].as_u64().unwrap();
         assert_eq!(table["block_area_bytes"], blocks * 512);
@@ -86,7 +85,8 @@ fn stat_json_agrees_with_the_set_and_the_files() {
         assert_is_near(&table["bound_bits"], bound_bits(distinct));
         let histogram = numbers(&table["histogram"]);
         let lengths = numbers(&table["code_lengths"]);
-        assert_eq!((histogram.len(), lengths.len()), (65, 65));
+        let classes = 65 - table["low_bits"].as_u64().unwrap() as usize;
+        assert_eq!((histogram.len(), lengths.len()), (classes, classes));
         assert_eq!(histogram.iter().sum::<u64>(), distinct - 1);
         let total = (distinct - 1) as f64;
         let shares = histogram.iter().filter(|&&n| n > 0).map(|&n| n as f64 / total);
@@ -182,8 +182,8 @@ fn dump_is_ascending_in_both_shapes() {
     scratch.pack("store", &set, "");
     let ascending = sorted(&set);
     assert_eq!(scratch.run("dump store").succeeds().stdout, hex(&ascending));
-    assert_eq!(scratch.run("dump store --output tsv").succeeds().stdout, hex(&ascending));
-    let output = scratch.command("dump store --output u64le").output().unwrap();
+    assert_eq!(scratch.run("dump store --as tsv").succeeds().stdout, hex(&ascending));
+    let output = scratch.command("dump store --as u64le").output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(output.stdout == raw(&ascending), "other bytes");
 }

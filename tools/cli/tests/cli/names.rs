@@ -33,7 +33,7 @@ fn jsonl(names: &[&str]) -> String {
 
 /// The ids of each fingerprint of a store, in the order of these.
 fn ids_of(scratch: &Scratch, store: &str) -> Vec<Vec<String>> {
-    let dump = scratch.run(&format!("dump {store} --ids --output json")).succeeds().stdout;
+    let dump = scratch.run(&format!("dump {store} --as json,ids")).succeeds().stdout;
     let ids = |line: &str| -> Vec<String> {
         let row: Value = serde_json::from_str(line).unwrap();
         row["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().into()).collect()
@@ -67,7 +67,7 @@ fn names_come_back_in_every_shape() {
         let rows = escaped.iter().enumerate();
         rows.map(|(at, text)| format!("{}\t{text}\n", columns(fingerprint(at)))).collect()
     };
-    let dump = scratch.run("dump store --ids").succeeds().stdout;
+    let dump = scratch.run("dump store --as ids").succeeds().stdout;
     assert_eq!(dump, rows(|fp| format!("{fp:016x}")));
     let queries: String = (0..NAMES.len()).map(|at| format!(" 0x{:x}", fingerprint(at))).collect();
     let found = scratch.run(&format!("query store -k 0{queries}")).succeeds().stdout;
@@ -154,7 +154,7 @@ fn a_name_has_up_to_65535_bytes() {
 #[test]
 fn a_living_store_takes_and_deletes_names() {
     let scratch = Scratch::new();
-    scratch.run("create store --ids text -q").succeeds();
+    scratch.run("create store --id-type text -q").succeeds();
     scratch.write("in.jsonl", jsonl(&NAMES));
     scratch.run("insert store in.jsonl --id-column key -q").succeeds();
     let again = scratch.run("insert store in.jsonl --id-column key").succeeds().stdout;
@@ -184,7 +184,7 @@ fn a_living_store_takes_and_deletes_names() {
 #[test]
 fn windows_of_names_expire() {
     let scratch = Scratch::new();
-    scratch.run("create store --ids text --window 1d -q").succeeds();
+    scratch.run("create store --id-type text --window 1d -q").succeeds();
     for (name, time) in [("old", "2026-11-01"), ("new", "2026-11-20")] {
         scratch.write("in.csv", format!("id,fingerprint\n{name},0x1\n"));
         scratch.run(&format!("insert store in.csv --id-column id --time {time} -q")).succeeds();
@@ -207,7 +207,7 @@ fn ids_of_two_kinds_do_not_go_together() {
     scratch
         .run("pack names --append numbers")
         .fails_naming(&["names: its ids are text, and those of numbers are numbers of 64 bits"]);
-    let parts = ["names.csv: line 2", "\"a\" is no number", "`fpstore create --ids text`"];
+    let parts = ["names.csv: line 2", "\"a\" is no number", "`fpstore create --id-type text`"];
     scratch.run("insert numbers names.csv --id-column id").fails_naming(&parts);
     scratch.run("pack names.csv --append numbers --id-column id").fails_naming(&parts);
     scratch
@@ -323,7 +323,7 @@ mod typed {
                 assert!(stat.contains(told), "{field:?}: {stat}");
                 assert_eq!(ids_of(&scratch, "packed"), expected, "{field:?}");
                 // And in a store that was created for such ids, by text as well.
-                scratch.run(&format!("create living --ids {kind} -q")).succeeds();
+                scratch.run(&format!("create living --id-type {kind} -q")).succeeds();
                 scratch.run("insert living in.parquet --id-column key -q").succeeds();
                 assert_eq!(ids_of(&scratch, "living"), expected, "{field:?}");
                 scratch.write("gone.csv", format!("fingerprint,key\n0x1,{}\n", texts[0]));
@@ -357,13 +357,13 @@ mod typed {
             let scratch = Scratch::new();
             scratch.write("in.parquet", &files(field, array)[0]);
             scratch.run("pack in.parquet -o store -k 1 --id-column key -q").succeeds();
-            scratch.run("dump store --ids --output parquet --to dump.parquet").succeeds();
+            scratch.run("dump store --ids --as parquet -o dump.parquet").succeeds();
             scratch.write("all.txt", "0000000000000001\n0000000000000002\n");
             scratch
-                .run("query store --from all.txt -k 64 --output parquet --to query.parquet")
+                .run("query store --from all.txt -k 64 --as parquet -o query.parquet")
                 .succeeds();
-            scratch.run("dedup store --output parquet --to ids.parquet -q").succeeds();
-            scratch.run("dedup store --per id --output parquet --to per-id.parquet -q").succeeds();
+            scratch.run("dedup store --as parquet -o ids.parquet -q").succeeds();
+            scratch.run("dedup store --as parquet,per-id -o per-id.parquet -q").succeeds();
             let tables = [
                 ("dump.parquet", "ids"),
                 ("query.parquet", "ids"),
@@ -401,14 +401,14 @@ mod typed {
             "a value of 5 bytes",
             "as many as the first id has",
         ]);
-        scratch.run("create store --ids key:4 -q").succeeds();
+        scratch.run("create store --id-type key:4 -q").succeeds();
         scratch.run("insert store in.parquet --id-column key -q").fails_naming(&[
             "row 2",
             "a value of 5 bytes",
             "as all ids of the store have",
         ]);
         for (kind, wrong) in [("key:0", "key:0"), ("keys", "keys"), ("key:65536", "key:65536")] {
-            scratch.run(&format!("create other --ids {kind}")).fails_naming(&[wrong, "key:20"]);
+            scratch.run(&format!("create other --id-type {kind}")).fails_naming(&[wrong, "key:20"]);
         }
     }
 }

@@ -59,7 +59,7 @@ fn an_output_that_is_an_input_is_refused_under_every_name() {
     scratch.write("labels", "text_a,text_b,label\na b c d,a b c d,1\n");
     for (input, command) in [
         ("queries", "query store --from queries"),
-        ("queries", "query store --from queries --output parquet"),
+        ("queries", "query store --from queries --as parquet"),
         ("pairs", "merge-pairs pairs"),
         ("pairs", "dedup store --pairs pairs"),
         ("docs.jsonl", "fingerprint docs.jsonl --recipe simhash-64 --as jsonl"),
@@ -77,7 +77,7 @@ fn an_output_that_is_an_input_is_refused_under_every_name() {
         let option = match command.split(' ').next() {
             _ if command.ends_with("--make-table") => "",
             Some("fingerprint" | "evaluate") => "-o",
-            _ => "--to",
+            _ => "-o",
         };
         for output in [input, &format!("./in/../{input}"), "link", "hard"] {
             let told = if output == input { "is an input" } else { "is the input" };
@@ -101,16 +101,16 @@ fn an_output_that_is_an_input_is_refused_under_every_name() {
 fn an_input_is_refused_as_output_also_where_the_shell_opened_it() {
     let scratch = scratch();
     for line in [
-        "\"$F\" query store --from - --to queries -f < queries",
+        "\"$F\" query store --from - -o queries -f < queries",
         "\"$F\" query store --from queries >> queries",
         "\"$F\" query store --from - >> queries < queries",
         "\"$F\" merge-pairs queries --format tsv >> queries",
-        "\"$F\" query store --from queries --to /dev/stdout >> queries",
+        "\"$F\" query store --from queries -o /dev/stdout >> queries",
     ] {
         shell(&scratch, line).fails_naming(&["is the input", "name another file"]);
         assert_eq!(read(&scratch, "queries"), "0x1\n0x3\n", "{line}");
     }
-    scratch.run("create living --ids none --quiet").succeeds();
+    scratch.run("create living --id-type none --quiet").succeeds();
     shell(&scratch, "\"$F\" insert living queries --unless-near >> queries")
         .fails_naming(&["standard output: is the input queries"]);
     assert!(scratch.dump("living").is_empty());
@@ -126,12 +126,12 @@ fn an_output_in_a_store_is_refused() {
     symlink(scratch.path("store/new"), scratch.path("nowhere")).unwrap();
     let before = scratch.listing("store");
     for command in [
-        "query store 0x1 --to",
-        "dump store --to",
-        "join store --to",
-        "join store --resume --to",
-        "join other store --to",
-        "dedup store --pairs pairs --to",
+        "query store 0x1 -o",
+        "dump store -o",
+        "join store -o",
+        "join store --resume -o",
+        "join other store -o",
+        "dedup store --pairs pairs -o",
     ] {
         for output in ["store/manifest.fps", "store/new", "way/new", "link", "nowhere"] {
             scratch.run(&format!("{command} {output} -f")).fails_naming(&[
@@ -155,7 +155,7 @@ fn an_output_in_a_store_is_refused() {
     assert_eq!(scratch.listing("store"), before);
     assert_eq!(scratch.dump("store"), [1, 3]);
     // A file of another store is no affair of this command; it is one that exists.
-    scratch.run("query store 0x1 --to other/manifest.fps").fails_naming(&["exists"]);
+    scratch.run("query store 0x1 -o other/manifest.fps").fails_naming(&["exists"]);
 }
 
 #[test]
@@ -165,12 +165,12 @@ fn a_link_stays_and_what_it_leads_to_is_replaced() {
     scratch.write("docs.jsonl", "{\"text\":\"one two three four\"}\n{\"text\":\"a b c d e\"}\n");
     fs::create_dir(scratch.path("far")).unwrap();
     for line in [
-        "query store --from queries --to link -f",
-        "dump store --to link -f",
-        "join store --quiet --to link -f",
-        "join store --quiet --resume --to link -f",
-        "merge-pairs pairs --quiet --to link -f",
-        "dedup store --quiet --to link -f",
+        "query store --from queries -o link -f",
+        "dump store -o link -f",
+        "join store --quiet -o link -f",
+        "join store --quiet --resume -o link -f",
+        "merge-pairs pairs --quiet -o link -f",
+        "dedup store --quiet -o link -f",
         "fingerprint docs.jsonl --recipe simhash-64 --as jsonl -q -o link -f",
         "fingerprint docs.jsonl --recipe imatch -q --make-table link -f",
         "evaluate docs.jsonl --recipe simhash-64 -q -o link -f",
@@ -196,12 +196,12 @@ fn a_link_stays_and_what_it_leads_to_is_replaced() {
     }
     // Without --force neither it nor a link that leads nowhere.
     symlink("far/none", scratch.path("link")).unwrap();
-    scratch.run("dump store --to link").fails_naming(&["link: exists"]);
-    scratch.run("dump store --to link -f").succeeds();
+    scratch.run("dump store -o link").fails_naming(&["link: exists"]);
+    scratch.run("dump store -o link -f").succeeds();
     assert_eq!(read(&scratch, "far/none"), "0000000000000001\n0000000000000003\n");
-    scratch.run("dump store --to link").fails_naming(&["link: exists"]);
+    scratch.run("dump store -o link").fails_naming(&["link: exists"]);
     symlink("round", scratch.path("round")).unwrap();
-    scratch.run("dump store --to round -f").fails_naming(&["a link that leads to itself"]);
+    scratch.run("dump store -o round -f").fails_naming(&["a link that leads to itself"]);
 }
 
 #[test]
@@ -210,17 +210,17 @@ fn a_file_that_is_replaced_keeps_its_permissions() {
     scratch.write("pairs", "old");
     for bits in [0o600, 0o640, 0o664, 0o755] {
         set_mode(&scratch, "pairs", bits);
-        scratch.run("join store --quiet --to pairs -f").succeeds();
+        scratch.run("join store --quiet -o pairs -f").succeeds();
         assert_eq!((mode(&scratch, "pairs"), &*read(&scratch, "pairs")), (bits, PAIR));
-        scratch.run("join store --quiet --to pairs --resume -f").succeeds();
+        scratch.run("join store --quiet -o pairs --resume -f").succeeds();
         assert_eq!(mode(&scratch, "pairs"), bits);
     }
     // Manual pages too.
-    scratch.run("man --to man").succeeds();
+    scratch.run("man -o man").succeeds();
     set_mode(&scratch, "man/fpstore.1", 0o600);
     fs::rename(scratch.path("man/fpstore.1"), scratch.path("page")).unwrap();
     symlink("../page", scratch.path("man/fpstore.1")).unwrap();
-    scratch.run("man --to man").succeeds();
+    scratch.run("man -o man").succeeds();
     assert_eq!(mode(&scratch, "page"), 0o600);
     assert!(fs::symlink_metadata(scratch.path("man/fpstore.1")).unwrap().is_symlink());
 }
@@ -235,7 +235,7 @@ fn a_file_that_is_replaced_keeps_its_owner_where_the_user_may_give_it() {
         return;
     }
     set_mode(&scratch, "pairs", 0o640);
-    scratch.run("join store --quiet --to pairs -f").succeeds();
+    scratch.run("join store --quiet -o pairs -f").succeeds();
     let data = fs::metadata(&path).unwrap();
     assert_eq!((data.uid(), data.gid(), data.mode() & 0o777), (12345, 54321, 0o640));
     assert_eq!(read(&scratch, "pairs"), PAIR);
@@ -246,7 +246,7 @@ fn what_is_written_is_as_private_as_what_it_replaces_before_it_is_whole() {
     let scratch = scratch();
     scratch.write("out", "old");
     set_mode(&scratch, "out", 0o600);
-    let mut command = scratch.command("merge-pairs - --to out --quiet -f");
+    let mut command = scratch.command("merge-pairs - -o out --quiet -f");
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     input.write_all(PAIR.as_bytes()).unwrap();
@@ -274,14 +274,14 @@ fn pipes_are_written_through_and_stay() {
     for (name, force) in [("pipe", ""), ("pipe", "-f"), ("link", ""), ("link", "-f")] {
         let path = scratch.path(name);
         let reader = thread::spawn(move || fs::read_to_string(path).unwrap());
-        scratch.run(&format!("dump store --to {name} {force}")).succeeds();
+        scratch.run(&format!("dump store -o {name} {force}")).succeeds();
         assert_eq!(reader.join().unwrap(), "0000000000000001\n0000000000000003\n");
         let kind = fs::symlink_metadata(scratch.path("pipe")).unwrap().file_type();
         assert!(kind.is_fifo());
     }
     assert!(fs::symlink_metadata(scratch.path("link")).unwrap().is_symlink());
     assert_eq!(scratch.listing("").len(), 4, "nothing beside them");
-    scratch.run("join store --to pipe --resume").fails_with(
+    scratch.run("join store -o pipe --resume").fails_with(
         "pipe: is no regular file, so that nobody can go on with it; leave --resume out",
     );
 }
@@ -298,7 +298,7 @@ fn a_pipe_whose_reader_goes_away_ends_the_tool_quietly() {
         }
         let path = scratch.path("pipe");
         let reader = thread::spawn(move || File::open(path).unwrap().read(&mut [0; 1]).unwrap());
-        let line = format!("dump store --to pipe --output {output}");
+        let line = format!("dump store -o pipe --as {output}");
         scratch.run(&line).succeeds();
         reader.join().unwrap();
     }
@@ -309,26 +309,26 @@ fn a_pipe_whose_reader_goes_away_ends_the_tool_quietly() {
 fn parquet_goes_through_a_pipe() {
     let scratch = scratch();
     pipe(&scratch.path("pipe"));
-    scratch.run("dump store --output parquet --to file").succeeds();
+    scratch.run("dump store --as parquet -o file").succeeds();
     let path = scratch.path("pipe");
     let reader = thread::spawn(move || fs::read(path).unwrap());
-    scratch.run("dump store --output parquet --to pipe").succeeds();
+    scratch.run("dump store --as parquet -o pipe").succeeds();
     assert_eq!(reader.join().unwrap(), fs::read(scratch.path("file")).unwrap());
     // To standard output only where that has a name: nobody wants it on a terminal.
-    scratch.run("dump store --output parquet --to -").fails_naming(&["give --to FILE"]);
+    scratch.run("dump store --as parquet -o -").fails_naming(&["give -o FILE"]);
 }
 
 #[test]
 fn devices_are_written_through_and_stay() {
     let scratch = scratch();
     symlink("/dev/null", scratch.path("null")).unwrap();
-    scratch.run("dump store --to null").succeeds();
+    scratch.run("dump store -o null").succeeds();
     assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
     symlink("/dev/full", scratch.path("full")).unwrap();
-    let ran = scratch.run("dump store --to full");
+    let ran = scratch.run("dump store -o full");
     ran.fails_naming(&["full: cannot write it", "free space there"]);
     let socket = std::os::unix::net::UnixListener::bind(scratch.path("socket")).unwrap();
-    scratch.run("dump store --to socket -f").fails_naming(&["socket: ", "a device or a socket"]);
+    scratch.run("dump store -o socket -f").fails_naming(&["socket: ", "a device or a socket"]);
     drop(socket);
     assert!(fs::metadata(scratch.path("socket")).unwrap().file_type().is_socket());
 }
@@ -344,28 +344,28 @@ fn descriptors_are_written_where_they_stand() {
     for (name, force) in [("my", ""), ("my", "-f"), ("again", "-f")] {
         scratch.write("out", "old");
         let inode = fs::metadata(scratch.path("out")).unwrap().ino();
-        let line = format!("(echo head; \"$F\" dump store --to {name} {force}; echo tail) > out");
+        let line = format!("(echo head; \"$F\" dump store -o {name} {force}; echo tail) > out");
         shell(&scratch, &line).succeeds();
         assert_eq!(read(&scratch, "out"), format!("head\n{rows}tail\n"), "{name}");
         assert_eq!(fs::metadata(scratch.path("out")).unwrap().ino(), inode);
         // A pipe as well.
-        let ran = shell(&scratch, &format!("\"$F\" dump store --to {name} {force} | cat"));
+        let ran = shell(&scratch, &format!("\"$F\" dump store -o {name} {force} | cat"));
         assert_eq!(ran.succeeds().stdout, rows);
     }
-    shell(&scratch, "(\"$F\" dump store --to three -f; echo tail >&3) 3> out").succeeds();
+    shell(&scratch, "(\"$F\" dump store -o three -f; echo tail >&3) 3> out").succeeds();
     let out = read(&scratch, "out");
     assert!(out.starts_with(rows) || out.starts_with("tail\n"), "{out}");
-    shell(&scratch, "\"$F\" dump store --to three -f 3>> out").succeeds();
+    shell(&scratch, "\"$F\" dump store -o three -f 3>> out").succeeds();
     assert!(read(&scratch, "out").ends_with(rows));
     // As a shell has it; without --force, so that a tool that replaces it is refused.
-    shell(&scratch, "\"$F\" dump store --to /dev/stdout > out").succeeds();
+    shell(&scratch, "\"$F\" dump store -o /dev/stdout > out").succeeds();
     assert_eq!(read(&scratch, "out"), rows);
     // A file that another process has open gets the rows at its end.
     let mut open = OpenOptions::new().write(true).read(true).open(scratch.path("out")).unwrap();
     open.seek(SeekFrom::End(0)).unwrap();
     let number = std::os::fd::AsRawFd::as_raw_fd(&open.as_fd());
     symlink(format!("/proc/{}/fd/{number}", std::process::id()), scratch.path("theirs")).unwrap();
-    scratch.run("dump store --to theirs -f").succeeds();
+    scratch.run("dump store -o theirs -f").succeeds();
     assert_eq!(read(&scratch, "out"), format!("{rows}{rows}"));
     for link in ["my", "three", "again", "theirs"] {
         assert!(fs::symlink_metadata(scratch.path(link)).unwrap().is_symlink());
@@ -387,7 +387,7 @@ fn a_dash_is_standard_output() {
         let rows = scratch.run(line).succeeds().stdout;
         assert!(!rows.is_empty());
         for force in ["", "--force"] {
-            let ran = scratch.run(&format!("{line} --to - {force}")).succeeds();
+            let ran = scratch.run(&format!("{line} -o - {force}")).succeeds();
             assert_eq!(ran.stdout, rows, "{line}");
         }
     }
@@ -410,10 +410,10 @@ fn a_dash_is_standard_output() {
     ] {
         scratch.run(line).fails_naming(&["both go to standard output"]);
     }
-    scratch.run("join store --to - --resume").fails_naming(&["--resume goes on with a file"]);
+    scratch.run("join store -o - --resume").fails_naming(&["--resume goes on with a file"]);
     assert!(!scratch.path("-").exists());
     // A file of that name has another spelling.
-    scratch.run("dump store --to ./-").succeeds();
+    scratch.run("dump store -o ./-").succeeds();
     assert!(scratch.path("-").exists());
 }
 
@@ -424,14 +424,14 @@ fn results_need_a_standard_output_that_is_open() {
     scratch.write("pairs", PAIR);
     scratch.write("a.txt", "one two three four five");
     scratch.write("docs.jsonl", "{\"text\":\"one two three four\"}\n{\"text\":\"a b c d e\"}\n");
-    scratch.run("create living --ids none --quiet").succeeds();
+    scratch.run("create living --id-type none --quiet").succeeds();
     let told = "standard output: is closed, and takes no results; redirect it to a file (> FILE)";
     for line in [
         "query store 0x1",
-        "query store 0x1 --to -",
-        "query store 0x1 --output json",
+        "query store 0x1 -o -",
+        "query store 0x1 --as json",
         "dump store",
-        "dump store --to /dev/stdout",
+        "dump store -o /dev/stdout",
         "join store",
         "merge-pairs pairs",
         "dedup store",
@@ -482,7 +482,7 @@ fn results_need_a_standard_output_that_is_open() {
     assert_eq!(scratch.listing("living"), before);
     assert!(!scratch.path("new").exists());
     // What goes to a file needs none, nor does what tells nothing.
-    shell(&scratch, "\"$F\" dump store --to out >&-").succeeds();
+    shell(&scratch, "\"$F\" dump store -o out >&-").succeeds();
     shell(&scratch, "\"$F\" pack queries -o quiet --quiet >&-").succeeds();
     assert_eq!(read(&scratch, "out"), "0000000000000001\n0000000000000003\n");
 }

@@ -28,22 +28,22 @@ fn pairs_in_parquet_are_merged_like_those_in_tsv() {
         .collect();
     scratch.write("in.csv", table);
     scratch.run("pack in.csv -o store --quiet --id-column url").succeeds();
-    for ids in ["", "--ids"] {
-        let join = format!("join store -k 5 --quiet --force {ids}");
-        scratch.run(&format!("{join} --to whole")).succeeds();
-        scratch.run("merge-pairs whole --to merged --force --quiet").succeeds();
+    for ids in ["", ",ids"] {
+        let join = "join store -k 5 --quiet --force";
+        scratch.run(&format!("{join} --as tsv{ids} -o whole")).succeeds();
+        scratch.run("merge-pairs whole -o merged --force --quiet").succeeds();
         let whole = fs::read_to_string(scratch.path("merged")).unwrap();
         assert!(whole.lines().count() > 100);
-        for forms in ["", "--fingerprints i64", "--fingerprints hex"] {
+        for forms in ["", ",i64", ",hex"] {
             for shard in 0..2 {
-                let line = format!("{join} --output parquet --shard {shard}/2 {forms}");
-                scratch.run(&format!("{line} --to {shard}.parquet")).succeeds();
+                let line = format!("{join} --as parquet{ids}{forms} --shard {shard}/2");
+                scratch.run(&format!("{line} -o {shard}.parquet")).succeeds();
             }
             let line = "merge-pairs 0.parquet 1.parquet 0.parquet --quiet";
-            assert!(scratch.run(&format!("{line} --output tsv")).succeeds().stdout == whole);
+            assert!(scratch.run(&format!("{line} --as tsv")).succeeds().stdout == whole);
             // And once more, as what the first file is.
-            scratch.run(&format!("{line} --to again.parquet --force")).succeeds();
-            let again = "merge-pairs again.parquet --output tsv --quiet";
+            scratch.run(&format!("{line} -o again.parquet --force")).succeeds();
+            let again = "merge-pairs again.parquet --as tsv --quiet";
             assert!(scratch.run(again).succeeds().stdout == whole, "{ids}, {forms}");
             let clusters = scratch.run("dedup store -k 5 --quiet").succeeds().stdout;
             let line = "dedup store -k 5 --quiet --pairs 1.parquet --pairs 0.parquet";
@@ -52,13 +52,13 @@ fn pairs_in_parquet_are_merged_like_those_in_tsv() {
     }
     scratch
         .run("merge-pairs 0.parquet")
-        .fails_with("merge-pairs: --output parquet goes to a file; give --to FILE");
-    scratch.run("merge-pairs merged --output parquet --to out").fails_naming(&[
-        "merged: ids in TSV may be numbers or strings; join with --output parquet",
-    ]);
+        .fails_with("merge-pairs: parquet goes to a file; give -o FILE");
+    scratch
+        .run("merge-pairs merged --as parquet -o out")
+        .fails_naming(&["merged: ids in TSV may be numbers or strings; join with --as parquet"]);
     scratch.run("pack in.csv -o numbered --quiet --ids line").succeeds();
-    scratch.run("join numbered --ids --output parquet --to numbers --quiet -k 5").succeeds();
-    scratch.run("merge-pairs 0.parquet numbers --to out").fails_naming(&["are not of one kind"]);
+    scratch.run("join numbered --as parquet,ids -o numbers --quiet -k 5").succeeds();
+    scratch.run("merge-pairs 0.parquet numbers -o out").fails_naming(&["are not of one kind"]);
     assert!(!scratch.path("out").exists());
 }
 
@@ -76,7 +76,7 @@ fn parquet_that_other_programs_wrote_is_read_by_the_names_of_its_columns() {
         vec![("a", texts), ("b", signed)],
     ] {
         scratch.write("pairs", written(columns));
-        let ran = scratch.run("merge-pairs pairs --output tsv --quiet").succeeds();
+        let ran = scratch.run("merge-pairs pairs --as tsv --quiet").succeeds();
         assert_eq!(ran.stdout, rows);
     }
 }
@@ -102,15 +102,13 @@ fn parquet_that_holds_no_pairs_is_refused_with_its_place() {
         (with("distance", &distances), "row 2: the distance is not that of these fingerprints"),
     ] {
         scratch.write("bad", written(columns));
-        for line in ["merge-pairs bad --to out", "dedup store --pairs bad --to out"] {
+        for line in ["merge-pairs bad -o out", "dedup store --pairs bad -o out"] {
             scratch.run(line).fails_naming(&["bad: ", what]);
         }
     }
     let bytes = written(a_and_b());
     scratch.write("bad", &bytes[..bytes.len() - 1]);
-    scratch.run("merge-pairs bad --to out").fails_naming(&["bad: Parquet is cut or damaged"]);
-    scratch
-        .run_with("merge-pairs - --to out", &bytes)
-        .fails_naming(&["cannot come through a pipe"]);
+    scratch.run("merge-pairs bad -o out").fails_naming(&["bad: Parquet is cut or damaged"]);
+    scratch.run_with("merge-pairs - -o out", &bytes).fails_naming(&["cannot come through a pipe"]);
     assert!(!scratch.path("out").exists());
 }

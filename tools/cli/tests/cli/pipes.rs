@@ -71,7 +71,7 @@ fn lines_of(stdout: ChildStdout) -> mpsc::Receiver<String> {
 fn each_line_of_a_pipe_is_answered_while_the_pipe_stays_open() {
     let scratch = Scratch::new();
     scratch.pack("store", &[1, 0xff00], "");
-    let mut talk = Talk::start(&scratch, "query store --from - --output count -k 0");
+    let mut talk = Talk::start(&scratch, "query store --from - --as count -k 0");
     talk.say(b"0000000000000001\n");
     talk.hears("0000000000000001\t1");
     talk.say(b"0x2\n");
@@ -86,7 +86,7 @@ fn each_line_of_a_pipe_is_answered_while_the_pipe_stays_open() {
 fn the_last_line_of_a_pipe_needs_no_line_end() {
     let scratch = Scratch::new();
     scratch.pack("store", &[1], "");
-    let ran = scratch.run_with("query store --from - --output count", b"5\n1").succeeds();
+    let ran = scratch.run_with("query store --from - --as count", b"5\n1").succeeds();
     assert_eq!(ran.stdout, "0000000000000005\t1\n0000000000000001\t1\n");
 }
 
@@ -94,7 +94,7 @@ fn the_last_line_of_a_pipe_needs_no_line_end() {
 fn a_line_that_comes_in_pieces_is_answered_when_it_is_whole() {
     let scratch = Scratch::new();
     scratch.pack("store", &[10], "");
-    let mut talk = Talk::start(&scratch, "query store --from - --output count -k 0");
+    let mut talk = Talk::start(&scratch, "query store --from - --as count -k 0");
     // The first read decides on the format, and must not do so by a token that is cut.
     for piece in [&b"\n"[..], b"1", b"0", b"\n"] {
         talk.say(piece);
@@ -115,7 +115,7 @@ fn raw_integers_from_a_pipe_are_answered_one_by_one() {
     let scratch = Scratch::new();
     scratch.pack("store", &[10], "");
     {
-        let line = "query store --from - --output count -k 0 --format u64le";
+        let line = "query store --from - --as count -k 0 --format u64le";
         let mut talk = Talk::start(&scratch, line);
         talk.say(&raw(&[10]));
         talk.hears("000000000000000a\t1");
@@ -133,7 +133,7 @@ fn a_named_pipe_is_answered_line_by_line() {
     scratch.pack("store", &[10], "");
     let status = Command::new("mkfifo").arg(scratch.path("fifo")).status().unwrap();
     assert!(status.success());
-    let mut command = scratch.command("query store --from fifo -k 0 --output count");
+    let mut command = scratch.command("query store --from fifo -k 0 --as count");
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let lines = lines_of(child.stdout.take().unwrap());
     let mut fifo = OpenOptions::new().write(true).open(scratch.path("fifo")).unwrap();
@@ -206,7 +206,7 @@ fn lines_before_a_faulty_one_are_answered() {
     let message = "line 2, column 1: 'x' is no decimal digit; separate fingerprints by white space, \
                    or give another --format, or give --on-error skip\n";
     scratch.write("in", "1\nx\n1\n");
-    let line = "query store --format dec --output count --from";
+    let line = "query store --format dec --as count --from";
     for (ran, name) in [
         (scratch.run(&format!("{line} in")), "in"),
         (scratch.run_with(&format!("{line} -"), b"1\nx\n1\n"), "standard input"),
@@ -244,15 +244,15 @@ fn a_reader_that_goes_away_ends_the_tool_quietly() {
         "dedup store --quiet",
         "join store -k 12 --quiet",
         "query store --from queries -k 0",
-        "query store --from queries -k 0 --output count",
-        "query store --from queries -k 0 --output json",
+        "query store --from queries -k 0 --as count",
+        "query store --from queries -k 0 --as json",
     ] {
         assert_ne!(one_line_of(&scratch, line).succeeds().stdout, "", "{line}");
     }
     // None matches: the code says so.
     let far: Vec<u64> = set.iter().map(|x| x.rotate_left(17) ^ 0x5555_aaaa).collect();
     scratch.write("far", hex(&far));
-    let ran = one_line_of(&scratch, "query store --from far -k 0 --output count");
+    let ran = one_line_of(&scratch, "query store --from far -k 0 --as count");
     assert_eq!(ran.stderr, "");
     ran.ends_with_code(1);
 }
@@ -287,7 +287,7 @@ fn output_that_takes_no_more_is_an_error() {
     for line in [
         "query store 0x1",
         "dump store",
-        "dump store --output u64le",
+        "dump store --as u64le",
         "dedup store --quiet",
         "stat store",
         "verify store",
@@ -311,7 +311,7 @@ fn standard_error_that_takes_nothing_ends_no_work() {
     scratch.write("pairs", "0000000000000001\t0000000000000003\t1\n");
     scratch.write("texts.txt", "one and two\n");
     scratch.run("create unnamed --recipe pdq/1 --quiet").succeeds();
-    scratch.run("create living --ids none --quiet").succeeds();
+    scratch.run("create living --id-type none --quiet").succeeds();
     for line in [
         "dedup store",
         "join store",
@@ -335,7 +335,7 @@ fn what_is_inserted_does_not_hang_on_who_reads_the_rows() {
     let scratch = Scratch::new();
     let set = fingerprints(77, 50_000);
     scratch.write("in", raw(&set));
-    scratch.run("create living --ids none --quiet").succeeds();
+    scratch.run("create living --id-type none --quiet").succeeds();
     let line = "insert living in --format u64le -k 0 --unless-near";
     let output = scratch.command(line).stdout(without_reader()).output().unwrap();
     let ran = Ran::new(line, output).ends_with_code(0);

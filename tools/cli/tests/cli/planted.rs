@@ -34,13 +34,13 @@ fn a_link_under_the_name_of_a_part_is_not_followed() {
     let scratch = scratch();
     for planted in ["pairs.part", "pairs.resume.new", "pairs.resume"] {
         symlink(scratch.path("victim"), scratch.path(planted)).unwrap();
-        let ran = scratch.run("join store --to pairs --quiet --force");
+        let ran = scratch.run("join store -o pairs --quiet --force");
         if ran.code == Some(0) {
             assert_eq!(fs::read_to_string(scratch.path("pairs")).unwrap(), PAIR);
             fs::remove_file(scratch.path("pairs")).unwrap();
         }
         if scratch.path(planted).exists() {
-            let ran = scratch.run("join store --to pairs --quiet --resume");
+            let ran = scratch.run("join store -o pairs --quiet --resume");
             match planted {
                 "pairs.resume.new" => drop(ran.succeeds()),
                 _ => ran.fails_naming(&[
@@ -60,7 +60,7 @@ fn a_link_under_the_name_of_a_part_is_not_followed() {
 #[test]
 fn a_part_that_is_no_file_of_ones_own_is_not_gone_on_with() {
     let scratch = scratch();
-    let line = "join store --to pairs --quiet --resume";
+    let line = "join store -o pairs --quiet --resume";
     pipe(&scratch.path("pairs.part"));
     scratch.run_without_reading(line).fails_naming(&["pairs.part", "it is a named pipe"]);
     fs::remove_file(scratch.path("pairs.part")).unwrap();
@@ -74,8 +74,8 @@ fn a_part_that_is_no_file_of_ones_own_is_not_gone_on_with() {
     );
     assert_eq!(fs::read(scratch.path("pairs.part")).unwrap(), b"mine");
     // It is in nobody's way who does not want to go on.
-    scratch.run("join store --to pairs --quiet").succeeds();
-    scratch.run("merge-pairs pairs --to merged --quiet").succeeds();
+    scratch.run("join store -o pairs --quiet").succeeds();
+    scratch.run("merge-pairs pairs -o merged --quiet").succeeds();
     assert_eq!(fs::read(scratch.path("pairs.part")).unwrap(), b"mine");
     assert_eq!(fs::read(scratch.path("victim")).unwrap(), b"precious");
     assert_eq!(names(&scratch), ["merged", "pairs", "pairs.part", "store", "victim"]);
@@ -84,7 +84,7 @@ fn a_part_that_is_no_file_of_ones_own_is_not_gone_on_with() {
 #[test]
 fn an_output_that_comes_to_be_meanwhile_is_not_replaced() {
     let scratch = scratch();
-    let mut command = scratch.command("merge-pairs - --to out --quiet");
+    let mut command = scratch.command("merge-pairs - -o out --quiet");
     let mut child =
         command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the tool starts");
     // The output is claimed once the input says what it is.
@@ -104,7 +104,7 @@ fn an_output_that_comes_to_be_meanwhile_is_not_replaced() {
 #[test]
 fn what_a_killed_merge_left_goes_with_the_next_one() {
     let scratch = scratch();
-    let mut command = scratch.command("merge-pairs - --to out --quiet");
+    let mut command = scratch.command("merge-pairs - -o out --quiet");
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     // The output is claimed once the input says what it is.
     let mut input = child.stdin.take().unwrap();
@@ -112,12 +112,12 @@ fn what_a_killed_merge_left_goes_with_the_next_one() {
     wait_until(|| scratch.listing("").len() == 3);
     // While it runs, what it writes stays.
     scratch.write("pairs", PAIR);
-    scratch.run("merge-pairs pairs --to other --quiet").succeeds();
+    scratch.run("merge-pairs pairs -o other --quiet").succeeds();
     assert_eq!(scratch.listing("").len(), 5);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(scratch.listing("").len(), 5);
-    scratch.run("merge-pairs pairs --to other --quiet --force").succeeds();
+    scratch.run("merge-pairs pairs -o other --quiet --force").succeeds();
     assert_eq!(names(&scratch), ["other", "pairs", "store", "victim"]);
 }
 

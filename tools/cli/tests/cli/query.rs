@@ -61,7 +61,7 @@ fn explain_tells_how_each_segment_is_searched() {
     let ran = scratch.run(&format!("query store {query:016x} -k 40 --explain")).succeeds();
     assert!(ran.stdout.contains(" scan "), "{}", ran.stdout);
     scratch.write("queries", hex(&[query]));
-    for other in ["--from queries", "--any", "--nearest 3", "--output json"] {
+    for other in ["--from queries", "--as any", "--nearest 3", "--as json"] {
         let line = format!("query store {query:016x} --explain {other}");
         let ran = scratch.run(&line).ends_with_code(2);
         assert!(ran.stderr.contains("--explain"), "{}", ran.stderr);
@@ -99,7 +99,7 @@ fn count_prints_a_row_for_each_query_in_input_order() {
         .map(|&query| format!("{query:016x}\t{}\n", matches(&set, query, 3).len()))
         .collect();
     assert!(rows.contains("\t0\n"), "some query must have no match");
-    let ran = scratch.run("query store --from queries --output count").succeeds();
+    let ran = scratch.run("query store --from queries --as count").succeeds();
     assert_eq!(ran.stdout, rows);
 }
 
@@ -108,7 +108,7 @@ fn json_prints_an_object_for_each_query_in_input_order() {
     let scratch = Scratch::new();
     let (set, queries) = store_and_queries(&scratch, "");
     scratch.write("queries", hex(&queries));
-    let ran = scratch.run("query store --from queries --output json -k 4").succeeds();
+    let ran = scratch.run("query store --from queries --as json -k 4").succeeds();
     assert_eq!(ran.stdout.lines().count(), queries.len());
     for (line, &query) in ran.stdout.lines().zip(&queries) {
         let found: Vec<_> = matches(&set, query, 4)
@@ -124,7 +124,7 @@ fn json_prints_an_object_for_each_query_in_input_order() {
 fn json_has_just_the_documented_bytes() {
     let scratch = Scratch::new();
     scratch.pack("store", &[10, 11], "");
-    let ran = scratch.run("query store 0xa --output json -k 1").succeeds();
+    let ran = scratch.run("query store 0xa --as json -k 1").succeeds();
     let expected = "{\"query\":\"000000000000000a\",\"matches\":[\
                     {\"fingerprint\":\"000000000000000a\",\"distance\":0},\
                     {\"fingerprint\":\"000000000000000b\",\"distance\":1}]}\n";
@@ -161,7 +161,7 @@ fn arguments_come_before_the_queries_of_a_file() {
     let scratch = Scratch::new();
     scratch.pack("store", &[10, 200], "");
     scratch.write("queries", "200 13");
-    let ran = scratch.run("query store 0xa --from queries -k 0 --output count").succeeds();
+    let ran = scratch.run("query store 0xa --from queries -k 0 --as count").succeeds();
     assert_eq!(ran.stdout, "000000000000000a\t1\n00000000000000c8\t1\n000000000000000d\t0\n");
 }
 
@@ -288,7 +288,7 @@ fn files_of_queries_print_the_same_as_pipes() {
                 assert!(scratch.run(&line).succeeds().stdout == expected, "{line}");
             }
         }
-        let no_ids = format!("query store --from queries.u64 -k {k} --no-ids");
+        let no_ids = format!("query store --from queries.u64 -k {k} --limit-ids 0");
         assert!(scratch.run(&no_ids).succeeds().stdout == tsv(&set, &queries, k), "k = {k}");
     }
 }
@@ -305,7 +305,7 @@ fn more_matches_than_fit_are_refused_with_what_would_do() {
     let ran = scratch.run(&format!("{line} --memory 16MiB")).ends_with_code(2);
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.contains(&told), "{}", ran.stderr);
-    let words = ["--limit", "--output count"];
+    let words = ["--limit", "--as count"];
     assert!(words.iter().all(|word| ran.stderr.contains(word)), "{}", ran.stderr);
     // What is said to do does.
     let (_, needed) = ran.stderr.split_once("at least ").unwrap();
@@ -315,7 +315,7 @@ fn more_matches_than_fit_are_refused_with_what_would_do() {
     let nearest = scratch.run(&format!("{line} --memory 16MiB --limit 10")).succeeds();
     let first: Vec<&str> = answered.stdout.lines().take(10).collect();
     assert_eq!(nearest.stdout.lines().collect::<Vec<_>>(), first);
-    let counted = scratch.run(&format!("{line} --memory 16MiB --output count")).succeeds();
+    let counted = scratch.run(&format!("{line} --memory 16MiB --as count")).succeeds();
     assert_eq!(counted.stdout, format!("{:016x}\t{distinct}\n", set[0]));
 }
 
@@ -328,7 +328,7 @@ fn more_queries_than_fit_are_answered_in_pieces_and_in_order() {
     let mut random = Random(29);
     let queries: Vec<u64> = (0..300_000).map(|i| set[i % 2000] ^ random.below(2)).collect();
     scratch.write("queries.u64", raw(&queries));
-    let line = "query store --from queries.u64 --memory 16MiB --output count -k 0";
+    let line = "query store --from queries.u64 --memory 16MiB --as count -k 0";
     let stored: std::collections::HashSet<u64> = set.iter().copied().collect();
     let count = |query: &u64| format!("{query:016x}\t{}\n", u8::from(stored.contains(query)));
     let expected: String = queries.iter().map(count).collect();
@@ -337,7 +337,7 @@ fn more_queries_than_fit_are_answered_in_pieces_and_in_order() {
     let line = line.replace("--from queries.u64", "--from - --format u64le");
     assert!(scratch.run_with(&line, &raw(&queries)).succeeds().stdout == expected);
     let hex: String = queries.iter().map(|query| format!("{query:016x}\n")).collect();
-    let line = line.replace("u64le", "csv --no-header");
+    let line = line.replace("u64le", "csv --format auto,no-header");
     assert!(scratch.run_with(&line, hex.as_bytes()).succeeds().stdout == expected);
 }
 
@@ -345,7 +345,7 @@ fn more_queries_than_fit_are_answered_in_pieces_and_in_order() {
 fn a_pipe_is_answered_line_by_line() {
     let scratch = Scratch::new();
     scratch.pack("store", &[10], "");
-    let line = "query store --from - --format hex --output count -k 1";
+    let line = "query store --from - --format hex --as count -k 1";
     assert_eq!(
         scratch.run_with(line, b"a\nb\nff\n").succeeds().stdout,
         "000000000000000a\t1\n000000000000000b\t1\n00000000000000ff\t0\n"

@@ -47,7 +47,7 @@ fn a_recipe_is_kept_by_all_that_makes_stores_of_stores() {
     scratch.run("merge a --full -q").succeeds();
     scratch.run("backup a copy").succeeds();
     scratch.run("repair a saved").succeeds();
-    scratch.run("create living --recipe simhash-64 -q --ids none").succeeds();
+    scratch.run("create living --recipe simhash-64 -q --id-type none").succeeds();
     scratch.run("insert living more --format u64le --recipe simhash-64 -q").succeeds();
     scratch.run("flush living").succeeds();
     for store in ["a", "also", "both", "copy", "saved", "living"] {
@@ -96,15 +96,15 @@ fn files_of_parquet_carry_the_recipe_and_are_held_to_it() {
     let scratch = stores();
     let both = ["`x/1`", SIMHASH];
     for line in [
-        "dump a --output parquet --to dump",
-        "query a 0x1 --output parquet --to query",
-        "join a --output parquet --to pairs",
-        "dedup a --output parquet --to dedup",
-        "join b -k 64 --output parquet --to pairs-b",
+        "dump a --as parquet -o dump",
+        "query a 0x1 --as parquet -o query",
+        "join a --as parquet -o pairs",
+        "dedup a --as parquet -o dedup",
+        "join b -k 64 --as parquet -o pairs-b",
     ] {
         told(&scratch, line);
     }
-    told(&scratch, "merge-pairs pairs --to merged");
+    told(&scratch, "merge-pairs pairs -o merged");
     let has_recipe = |name: &str| {
         let bytes = std::fs::read(scratch.path(name)).unwrap();
         bytes.windows(SIMHASH.len()).any(|window| window == SIMHASH.as_bytes())
@@ -120,7 +120,7 @@ fn files_of_parquet_carry_the_recipe_and_are_held_to_it() {
     scratch.run("delete b --from dump").fails_naming(&both);
     scratch.run("query b --from dump").fails_naming(&both);
     scratch.run("query a --from dump").succeeds();
-    scratch.run("merge-pairs pairs pairs-b --to mixed").fails_naming(&both);
+    scratch.run("merge-pairs pairs pairs-b -o mixed").fails_naming(&both);
     scratch.run("dedup b --pairs pairs").fails_naming(&both);
     assert_eq!(scratch.dump("b"), [1, 9]);
 }
@@ -128,7 +128,7 @@ fn files_of_parquet_carry_the_recipe_and_are_held_to_it() {
 #[test]
 fn a_recipe_tells_the_bits_of_a_store_and_others_are_refused() {
     let scratch = Scratch::new();
-    scratch.run("create wide --recipe simhash-256 -q --ids none").succeeds();
+    scratch.run("create wide --recipe simhash-256 -q --id-type none").succeeds();
     assert_eq!(stat(&scratch, "wide")["bits"], 256);
     // Of a line of one's own nobody knows them.
     scratch.run("create own --recipe pdq/1 --bits 256 -q").succeeds();
@@ -138,7 +138,7 @@ fn a_recipe_tells_the_bits_of_a_store_and_others_are_refused() {
     assert!(!scratch.path("narrow").exists());
     scratch.write("raw", raw(&[1, 2]));
     scratch.run("pack raw -o narrow --format u64le --recipe simhash-256").fails_naming(&refused);
-    scratch.run("create narrow -q --ids none").succeeds();
+    scratch.run("create narrow -q --id-type none").succeeds();
     scratch.run("insert narrow raw --format u64le --recipe simhash-256").fails_naming(&refused);
 }
 
@@ -149,4 +149,37 @@ fn a_segment_that_is_appended_has_no_distance_of_its_own() {
     let refused = ["-k <K>", "--append <STORE>"];
     scratch.run("pack more --append a --format u64le -k 9").fails_naming(&refused);
     scratch.run("pack more --append a --format u64le -q").succeeds();
+}
+
+/// Two texts at a Jaccard similarity of 0.91 are near by the recipe that their fingerprints say, in
+/// stores that say it as well, and in those that say nothing.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_recipe_that_is_known_gives_its_distance_to_packs_stores_and_insertions() {
+    let scratch = Scratch::new();
+    let words: Vec<String> = (0..200u64).map(|at| format!("w{}", at * at * 31 % 9973)).collect();
+    let text = |changed: &[usize]| {
+        let word = |(at, word): (usize, &String)| match changed.contains(&at) {
+            true => "other".to_string(),
+            false => word.clone(),
+        };
+        words.iter().enumerate().map(word).collect::<Vec<_>>().join(" ")
+    };
+    let line = |id: u32, text: String| format!("{{\"id\":\"{id}\",\"text\":\"{text}\"}}\n");
+    scratch.write("in.jsonl", line(1, text(&[])) + &line(2, text(&[50, 100, 150])));
+    let made = "fingerprint in.jsonl --id-column id --recipe onebit-256 -o in.parquet -q";
+    scratch.run(made).succeeds();
+    scratch.run("create said --recipe onebit-256 --id-type text -q").succeeds();
+    scratch.run("create silent --bits 256 --id-type text -q").succeeds();
+    for (store, k) in [("said", 40), ("silent", 40)] {
+        let line = format!("insert {store} in.parquet --id-column id --unless-near");
+        let ran = scratch.run(&line).ends_with_code(0);
+        assert!(ran.stderr.contains(&format!("1 inserted, 1 near one within {k}")), "{ran:?}");
+    }
+    scratch.run("pack in.parquet -o packed --id-column id -q").succeeds();
+    scratch.run("pack in.parquet -o given --id-column id -k 7 -q").succeeds();
+    for (store, k) in [("said", "40"), ("packed", "40"), ("given", "7"), ("silent", "3")] {
+        let stat = scratch.run(&format!("stat {store} --json")).succeeds().stdout;
+        assert!(stat.contains(&format!("\"radius\":{k},")), "{store}: {stat}");
+    }
 }

@@ -46,11 +46,11 @@ const COMMANDS: [(&str, bool); 27] = [
     ("expire windows --before 2026-06-01 -q", false),
     ("backup store out -q", false),
     ("repair store out", false),
-    ("query store --from some.bin --format u64le -k 1 --to out", true),
-    ("query store --from some.bin --format u64le -k 1 --any", true),
-    ("join store -k 1 --to out -q", false),
-    ("merge-pairs pairs.tsv --to out -q", true),
-    ("dedup store -k 1 --to out -q", true),
+    ("query store --from some.bin --format u64le -k 1 -o out", true),
+    ("query store --from some.bin --format u64le -k 1 --as any", true),
+    ("join store -k 1 -o out -q", false),
+    ("merge-pairs pairs.tsv -o out -q", true),
+    ("dedup store -k 1 -o out -q", true),
     ("fingerprint texts.jsonl --recipe simhash-64 -o out -q --as jsonl", true),
     ("compare a.txt b.txt", true),
     ("evaluate texts.jsonl --recipe simhash-64 --limit 100 -q", false),
@@ -58,10 +58,10 @@ const COMMANDS: [(&str, bool); 27] = [
     ("corpus dedup texts.jsonl.zst --id id --recipe simhash-64 -o out -q", false),
     ("stat store", false),
     ("verify store", false),
-    ("dump store --to out", true),
+    ("dump store -o out", true),
     ("bench set.bin", false),
     ("glossary", true),
-    ("man --to out", false),
+    ("man -o out", false),
     ("completions bash", true),
 ];
 
@@ -122,7 +122,7 @@ impl Place {
         scratch.write("b.txt", "one two three four five six eight");
         for line in [
             "pack set.bin -o store --format u64le -q",
-            "create live --ids none -q",
+            "create live --id-type none -q",
             "insert live some.bin --format u64le -q",
             "pack set.bin -o merged --format u64le -q",
             "insert merged some.bin --format u64le -q",
@@ -131,7 +131,7 @@ impl Place {
             "create windows --window 1d -q",
             "insert windows some.bin --format u64le --ids line --time 2026-01-01 -q",
             "flush windows -q",
-            "join store -k 1 --to pairs.tsv -q",
+            "join store -k 1 -o pairs.tsv -q",
         ] {
             scratch.run(line).ends_with_code(0);
         }

@@ -208,7 +208,7 @@ fn a_store_among_the_inputs_of_insert_is_appended() {
     let (living, packed) = ("it's living", "a pack");
     for (name, create) in [(living, true), (packed, false)] {
         let mut command =
-            scratch.command(if create { "create --ids none -q" } else { "pack in -q -o" });
+            scratch.command(if create { "create --id-type none -q" } else { "pack in -q -o" });
         scratch.write("in", "0x7 0x9");
         Ran::new(name, command.arg(name).output().unwrap()).succeeds();
     }
@@ -249,7 +249,7 @@ fn a_damaged_store_is_repaired() {
 /// What is refused, a part of the message, and the same as the message advises.
 const REMEDIES: &[(&str, &str, &str)] = &[
     ("pack in -o plain", "replace it (--force)", "pack in -o plain --force"),
-    ("query plain 0x7 --to there", "give --force", "query plain 0x7 --to there --force"),
+    ("query plain 0x7 -o there", "give --force", "query plain 0x7 -o there --force"),
     ("backup plain copy", "give --incremental", "backup plain copy --incremental"),
     ("insert living in", "give --ids line or --id-column NAME", "insert living in --ids line"),
     ("insert living t.csv", "--id-column NAME", "insert living t.csv --id-column n"),
@@ -265,36 +265,20 @@ const REMEDIES: &[(&str, &str, &str)] = &[
     ("pack in --append numbered", "give --ids line or", "pack in --append numbered --ids line"),
     ("pack in --append plain --ids line", "leave --ids", "pack in --append plain"),
     ("query plain", "give --from FILE", "query plain --from in"),
-    (
-        "query plain 0x7 --output parquet",
-        "give --to FILE",
-        "query plain 0x7 --output parquet --to x4",
-    ),
-    (
-        "query plain 0x7 --any --output count",
-        "give --output tsv, json",
-        "query plain 0x7 --any --output json",
-    ),
+    ("query plain 0x7 --as parquet", "give -o FILE", "query plain 0x7 --as parquet -o x4"),
+    ("query plain 0x7 --as count,any", "give --as tsv, json", "query plain 0x7 --as json,any"),
     ("query plain 0x7 --since 1d", "leave --since and --until out", "query plain 0x7"),
+    ("query plain 0x7 --as json,header", "give --as tsv", "query plain 0x7 --as tsv,header"),
+    ("dump plain --as ids", "leave ids out", "dump plain"),
     (
-        "query plain 0x7 --output json --header",
-        "give --output tsv",
-        "query plain 0x7 --output tsv --header",
+        "dump numbered --as u64le,ids",
+        "give --as tsv, json or parquet",
+        "dump numbered --as json,ids",
     ),
-    ("dump plain --ids", "leave --ids out", "dump plain"),
-    (
-        "dump numbered --ids --output u64le",
-        "give --output tsv, json or parquet",
-        "dump numbered --ids --output json",
-    ),
-    ("join plain --ids", "leave --ids out", "join plain"),
-    (
-        "join numbered --ids --output u64le",
-        "give --output tsv or parquet",
-        "join numbered --ids --output tsv",
-    ),
-    ("join plain --resume --to -", "give --to FILE", "join plain --resume --to x5"),
-    ("dedup plain --per id -q", "leave --per id out", "dedup plain -q"),
+    ("join plain --as ids", "leave ids out", "join plain"),
+    ("join numbered --as u64le,ids", "give --as tsv or parquet", "join numbered --as tsv,ids"),
+    ("join plain --resume -o -", "give -o FILE", "join plain --resume -o x5"),
+    ("dedup plain --as per-id -q", "leave per-id out", "dedup plain -q"),
     ("dedup plain --keep first -q", "pack it with --ids line", "dedup numbered --keep first -q"),
     ("delete bare", "name fingerprints after STORE", "delete bare 0x7"),
     ("delete bare 0x7 --id 1", "delete fingerprints as a whole", "delete bare 0x7"),
@@ -306,8 +290,8 @@ const REMEDIES: &[(&str, &str, &str)] = &[
     ("pack words -o x8", "give --format u64le", "pack words -o x8 --format u64le"),
     (
         "pack bare.csv -o x9",
-        "give --no-header",
-        "pack bare.csv -o x9 --no-header --format csv --fingerprint-column 2",
+        "give --format auto,no-header",
+        "pack bare.csv -o x9 --format csv,no-header --fingerprint-column 2",
     ),
     ("merge-pairs pairs.u64", "give --format u64le", "merge-pairs pairs.u64 --format u64le"),
     (
@@ -346,7 +330,7 @@ fn what_a_message_advises_works() {
         "pack in -o plain -q",
         "pack in -o numbered --ids line -q",
         "create living -q",
-        "create bare --ids none -q",
+        "create bare --id-type none -q",
         "backup plain copy -q",
     ] {
         scratch.run(line).succeeds();
@@ -380,7 +364,7 @@ fn memory_that_a_message_asks_for_is_enough() {
     scratch.write("docs.jsonl", format!("{{\"text\":\"{text}\"}}\n"));
     for line in [
         "pack far.u64 -o again -q",
-        "query near --from near.u64 -k 3 --to answers",
+        "query near --from near.u64 -k 3 -o answers",
         "join far -q",
         "dedup far -q",
         "merge-pairs pairs.tsv -q",

@@ -74,17 +74,17 @@ fn ids_are_saved_where_it_is_known_whose_they_are() {
     scratch.write("in", hex(&set));
     let pack = "pack in -o store --ids line -q --format hex --design halves --block-bytes 1024";
     scratch.run(pack).succeeds();
-    let expected = scratch.run("dump store --ids").succeeds().stdout;
+    let expected = scratch.run("dump store --as ids").succeeds().stdout;
     damage(&scratch, &table(0), 4096 + 2 * 1024 + 100);
     let told = repair(&scratch, 0);
     assert_eq!(told["whole"], true);
-    assert_eq!(scratch.run("dump saved --ids").succeeds().stdout, expected);
+    assert_eq!(scratch.run("dump saved --as ids").succeeds().stdout, expected);
     // A block in which something is lost does not tell any more whose its ids are.
     fs::remove_dir_all(scratch.path("saved")).unwrap();
     fs::remove_file(scratch.path(&table(1))).unwrap();
     let told = repair(&scratch, 1);
     let lost = told["segments"][0]["lost_fingerprints"].as_u64().unwrap() as usize;
-    let saved = scratch.run("dump saved --ids").succeeds().stdout;
+    let saved = scratch.run("dump saved --as ids").succeeds().stdout;
     assert!(lost > 50 && saved.lines().count() + lost == set.len(), "{told}");
     assert!(saved.lines().all(|line| expected.contains(line)));
     // Of ids in a damaged part nobody knows.
@@ -92,14 +92,14 @@ fn ids_are_saved_where_it_is_known_whose_they_are() {
     damage(&scratch, "store/segment-0000000000000001-ids.fpi", 3000);
     let told = repair(&scratch, 1);
     assert!(told["segments"][0]["fingerprints_without_ids"].as_u64().unwrap() > 0, "{told}");
-    let saved = scratch.run("dump saved --ids").succeeds().stdout;
+    let saved = scratch.run("dump saved --as ids").succeeds().stdout;
     assert!(saved.lines().all(|line| expected.contains(line)));
 }
 
 #[test]
 fn deletions_logs_and_windows_count_as_far_as_they_are_sound() {
     let scratch = Scratch::new();
-    scratch.run("create store --ids none --window 1d -q").succeeds();
+    scratch.run("create store --id-type none --window 1d -q").succeeds();
     let insert = |day: &str, set: &str| {
         let line = format!("insert store - -q --time {day}");
         scratch.run_with(&line, set.as_bytes()).succeeds();

@@ -88,9 +88,10 @@ fn tables_go_through_duckdb_and_back() {
     scratch.run("pack in.csv -o store --quiet --id-column name").succeeds();
     let query = "query store --from queries.csv --query-id-column name -k 5";
     let dedup = "dedup store -k 5 --quiet";
-    let join = "join store -k 5 --quiet --ids";
+    let join = "join store -k 5 --quiet --as ids";
     for (line, name) in [(query, "matches"), (dedup, "clusters"), (join, "pairs")] {
-        scratch.run(&format!("{line} --output parquet --to {name}.parquet")).succeeds();
+        let line = crate::tables::written_as(line, "parquet");
+        scratch.run(&format!("{line} -o {name}.parquet")).succeeds();
     }
     let output = Command::new(python).args(["-c", SCRIPT]).current_dir(scratch.path(".")).output();
     let output = output.unwrap();
@@ -112,12 +113,12 @@ fn tables_go_through_duckdb_and_back() {
         assert!(dumped.lines().eq(&matched), "{name}");
     }
     scratch.run("pack kept.parquet -o kept --quiet --id-column id").succeeds();
-    let kept = scratch.run("dump kept --ids").succeeds().stdout;
+    let kept = scratch.run("dump kept --as ids").succeeds().stdout;
     let expected = clusters.lines().filter(|row| row.ends_with("\tkeep"));
     let with_ids = |row: &str| format!("{}\t{}", field(row, 0), field(row, 1));
     assert!(kept.lines().eq(expected.map(with_ids)));
 
-    let merge = "--output tsv --quiet";
+    let merge = "--as tsv --quiet";
     let pairs = scratch.run(&format!("merge-pairs pairs.parquet {merge}")).succeeds().stdout;
     let again = scratch.run(&format!("merge-pairs pairs-again.parquet {merge}")).succeeds().stdout;
     assert!(pairs.lines().count() > 100 && pairs == again);

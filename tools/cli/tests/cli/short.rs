@@ -1,4 +1,4 @@
-//! `--short-tables`: stores whose tables behind the first keep fewer bits answer as others do.
+//! Short tables (`--design NAME:short`): stores whose tables behind the first keep fewer bits answer as others do.
 
 use std::fs;
 
@@ -28,6 +28,7 @@ fn damage(scratch: &Scratch, table: u32, at: usize) {
 }
 
 const QUARTERS: &str = "--design quarters --block-bytes 512";
+const PACKED_SHORT: &str = "--design quarters:short --block-bytes 512";
 const SHORT: [Option<u64>; 4] = [None, Some(32), Some(32), Some(32)];
 
 #[test]
@@ -35,7 +36,7 @@ fn a_store_with_short_tables_is_smaller_and_answers_the_same() {
     let scratch = Scratch::new();
     let set = fingerprints(110, 20_000);
     scratch.pack("whole", &set, QUARTERS);
-    scratch.pack("short", &set, &format!("{QUARTERS} --short-tables"));
+    scratch.pack("short", &set, PACKED_SHORT);
     assert_eq!(key_bits(&scratch, "whole"), [None; 4]);
     assert_eq!(key_bits(&scratch, "short"), SHORT);
     let bytes = |name| json(&scratch, &format!("stat {name} --json"))["bytes"].as_u64().unwrap();
@@ -63,7 +64,7 @@ fn stat_and_pack_tell_which_tables_are_short() {
     let scratch = Scratch::new();
     let set = fingerprints(112, 5000);
     scratch.write("in", raw(&set));
-    let pack = format!("pack in -o short --format u64le {QUARTERS} --short-tables");
+    let pack = format!("pack in -o short --format u64le {PACKED_SHORT}");
     let dry = scratch.run(&format!("{pack} --dry-run")).succeeds().stdout;
     assert!(dry.contains(" quarters in short tables, blocks of 512 bytes\n"), "{dry}");
     let told = scratch.run(&pack).packs_telling().stdout;
@@ -82,17 +83,15 @@ fn stat_and_pack_tell_which_tables_are_short() {
     let least = packed["tables"][1]["bound_bits"].as_f64().unwrap();
     assert!((bound_bits(distinct) - 32.0 - least).abs() < 1e-3, "{least}");
     // A single table is whole, so that where there are to be short ones, there are several.
-    let refused = scratch.run("pack in -o other --format u64le --design single --short-tables");
+    let refused = scratch.run("pack in -o other --format u64le --design single:short");
     refused.fails_naming(&["design cannot be single", "short tables stand behind the first"]);
-    scratch.run("pack in -o other --format u64le --short-tables -q").succeeds();
-    assert!(key_bits(&scratch, "other").len() > 1);
 }
 
 #[test]
 fn what_is_damaged_in_short_tables_is_repaired_and_in_the_first_one_it_is_lost() {
     let scratch = Scratch::new();
     let set = fingerprints(113, 5000);
-    scratch.pack("short", &set, &format!("{QUARTERS} --short-tables"));
+    scratch.pack("short", &set, PACKED_SHORT);
     scratch.run("repair short whole").succeeds();
     assert_eq!(scratch.dump("whole"), sorted(&set));
     damage(&scratch, 2, 4096 + 2 * 512 + 100);
@@ -115,7 +114,7 @@ fn what_is_damaged_in_short_tables_is_repaired_and_in_the_first_one_it_is_lost()
 fn a_store_that_was_created_with_short_tables_keeps_to_them() {
     let scratch = Scratch::new();
     let set = fingerprints(114, 15_000);
-    scratch.run(&format!("create short --ids none -q {QUARTERS} --short-tables")).succeeds();
+    scratch.run(&format!("create short --id-type none -q {PACKED_SHORT}")).succeeds();
     for (number, part) in set.chunks(5000).enumerate() {
         scratch.run_with("insert short - --format u64le -q", &raw(part)).succeeds();
         scratch.run("flush short -q").succeeds();
@@ -135,7 +134,7 @@ fn a_store_that_was_created_with_short_tables_keeps_to_them() {
     left.retain(|one| *one != set[0]);
     assert_eq!(scratch.dump("short"), left);
     // Segments of a packed store are as those that it has.
-    scratch.pack("packed", &set, &format!("{QUARTERS} --short-tables"));
+    scratch.pack("packed", &set, PACKED_SHORT);
     let more = fingerprints(115, 5000);
     scratch.run_with("insert packed - --format u64le -q", &raw(&more)).succeeds();
     scratch.run("merge packed --full -q").succeeds();
@@ -149,7 +148,7 @@ fn what_is_appended_has_the_tables_that_are_asked_for() {
     let set = fingerprints(116, 6000);
     scratch.pack("store", &set[..3000], QUARTERS);
     scratch.write("more", raw(&set[3000..]));
-    let append = format!("pack more --append store --format u64le -q {QUARTERS} --short-tables");
+    let append = format!("pack more --append store --format u64le -q {PACKED_SHORT}");
     scratch.run(&append).succeeds();
     let stat = json(&scratch, "stat store --json");
     let bits = |segment: usize| stat["segments"][segment]["tables"][1].get("key_bits").cloned();
@@ -159,39 +158,13 @@ fn what_is_appended_has_the_tables_that_are_asked_for() {
 }
 
 #[test]
-fn a_plan_tells_the_size_of_short_tables_and_the_command_for_them() {
+fn a_plan_has_a_short_table_where_two_take_less_than_the_fingerprints() {
     let scratch = Scratch::new();
-    let plan =
-        |options: &str| json(&scratch, &format!("plan --n 2^26 --prefer speed --json {options}"));
-    let bytes = |report: &Value, design: &str| {
-        let mut plans = report["plans"].as_array().unwrap().iter();
-        let plan = plans.find(|plan| plan["design"] == design).unwrap();
-        plan["bytes_per_fingerprint"].as_f64().unwrap()
-    };
-    let (whole, short) = (plan(""), plan("--short-tables"));
-    assert!(short["plans"].as_array().unwrap().iter().all(|plan| plan["design"] != "single"));
-    assert!(bytes(&short, "quarters") < 0.75 * bytes(&whole, "quarters"));
-    let command = |report: &Value| report["recommended"].as_str().unwrap().to_string();
-    assert!(command(&short).ends_with(" --short-tables"), "{}", command(&short));
-    assert!(!command(&whole).contains("--short-tables"), "{}", command(&whole));
-    let text = scratch.run("plan --n 2^26 --short-tables").succeeds().stdout;
-    let first = "67108864 fingerprints, queries within k = 3 bits, short tables\n";
-    assert!(text.starts_with(first), "{text}");
-    assert!(text.lines().last().unwrap().ends_with(" --short-tables"), "{text}");
-    // Without being asked, where two tables take less than the fingerprints.
     let text = scratch.run("plan --n 2^26").succeeds().stdout;
-    let command = " --design 32,16 --block-bytes 256 --short-tables --low-bits 16";
+    let marked = |line: &str| line.starts_with('*') && line.contains(" 32,16 short ");
+    assert!(text.lines().any(marked), "{text}");
+    // A command with a budget says all of it.
+    let text = scratch.run("plan --n 2^26 --budget 8").succeeds().stdout;
+    let command = " --design 32,16:short --block-bytes 256";
     assert!(text.lines().last().unwrap().ends_with(command), "{text}");
-    assert!(
-        text.lines().any(|line| line.starts_with('*') && line.contains(" 32,16 short ")),
-        "{text}"
-    );
-    // What is packed takes what is planned.
-    scratch.write("in", raw(&fingerprints(117, 50_000)));
-    let line = "--design quarters --block-bytes 1024 --short-tables --json";
-    let packed = json(&scratch, &format!("pack in -o store --format u64le -q {line}"));
-    let planned =
-        json(&scratch, "plan --sample in --format u64le --block-bytes 1024 --short-tables --json");
-    let near = bytes(&planned, "quarters") / packed["bytes_per_fingerprint"].as_f64().unwrap();
-    assert!((0.95..1.05).contains(&near), "{near}");
 }

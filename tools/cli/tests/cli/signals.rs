@@ -10,8 +10,8 @@ use crate::{Scratch, raw};
 
 /// Commands that write, the start of their input, and they wait for more of it.
 const WRITERS: [(&str, &str); 2] = [
-    ("merge-pairs - --to out --progress none", PAIR),
-    ("dedup store --pairs - --to out --progress none", PAIR),
+    ("merge-pairs - -o out --progress none", PAIR),
+    ("dedup store --pairs - -o out --progress none", PAIR),
 ];
 const PAIR: &str = "0000000000000001\t0000000000000003\t1\n";
 

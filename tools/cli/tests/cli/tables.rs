@@ -15,7 +15,7 @@ fn small(scratch: &Scratch) {
     );
 }
 
-const QUERY: &str = "query store --from queries.csv --fingerprint-column hash --digits hex";
+const QUERY: &str = "query store --from queries.csv --fingerprint-column hash --format auto,hex";
 
 #[track_caller]
 fn prints(scratch: &Scratch, line: &str, expected: &str) {
@@ -30,7 +30,7 @@ fn queries_keep_their_own_ids_in_every_output() {
     let query = format!("{QUERY} --query-id-column name -k 1");
     prints(
         &scratch,
-        &format!("{query} --header"),
+        &written_as(&query, "tsv,header"),
         "query_id\tquery\tmatch\tdistance\tids\n\
          x\\ty\t00000000000000ff\t00000000000000ff\t0\ta,d\n\
          x\\ty\t00000000000000ff\t00000000000000fe\t1\tb\\,c\n\
@@ -38,13 +38,13 @@ fn queries_keep_their_own_ids_in_every_output() {
     );
     prints(
         &scratch,
-        &format!("{query} --output count --header"),
+        &written_as(&query, "count,header"),
         "query_id\tquery\tmatches\nx\\ty\t00000000000000ff\t2\n\
          z \"1\"\tff00000000000001\t1\nnone\t7777777777777777\t0\n",
     );
     prints(
         &scratch,
-        &format!("{query} --output json --no-ids"),
+        &format!("{query} --as json --limit-ids 0"),
         "{\"query\":\"00000000000000ff\",\"query_id\":\"x\\ty\",\"matches\":[\
          {\"fingerprint\":\"00000000000000ff\",\"distance\":0},\
          {\"fingerprint\":\"00000000000000fe\",\"distance\":1}]}\n\
@@ -55,13 +55,13 @@ fn queries_keep_their_own_ids_in_every_output() {
     // Queries among the arguments have none.
     prints(
         &scratch,
-        "query store 0xfe --from queries.csv --fingerprint-column hash --digits hex \
-         --query-id-column name --output count -k 0",
+        "query store 0xfe --from queries.csv --fingerprint-column hash --format auto,hex \
+         --query-id-column name --as count -k 0",
         "\t00000000000000fe\t1\nx\\ty\t00000000000000ff\t1\n\
          z \"1\"\tff00000000000001\t0\nnone\t7777777777777777\t0\n",
     );
     let input = std::fs::read(scratch.path("queries.csv")).unwrap();
-    let line = format!("{query} --output count").replace("queries.csv", "-");
+    let line = format!("{query} --as count").replace("queries.csv", "-");
     let piped = scratch.run_with(&line, &input).succeeds().stdout;
     assert!(piped.starts_with("x\\ty\t00000000000000ff\t2\nz \"1\"\t"), "{piped}");
     scratch.write("list", "0xff\n");
@@ -79,7 +79,7 @@ fn ids_of_queries_stay_with_them_in_batches_of_every_size() {
     scratch.write("in.csv", format!("fingerprint,name\n{rows}"));
     for memory in ["", "--memory 16MiB"] {
         let line = format!("query store --from in.csv --query-id-column name -k 2 {memory}");
-        let ran = scratch.run(&format!("{line} --fingerprints u64")).succeeds();
+        let ran = scratch.run(&written_as(line, "u64")).succeeds();
         assert!(ran.stdout.lines().count() >= set.len());
         for row in ran.stdout.lines() {
             let fields: Vec<&str> = row.split('\t').collect();
@@ -95,27 +95,27 @@ fn fingerprints_are_written_as_hex_or_integers_everywhere() {
     let (hex, unsigned, signed) =
         ("ff00000000000000", "18374686479671623680", "-72057594037927936");
     for (form, text) in [("hex", hex), ("u64", unsigned), ("i64", signed)] {
-        let option = format!("--fingerprints {form}");
-        let query = format!("query store {hex} --digits hex -k 0 --no-ids {option}");
+        let option = format!("--as {form}");
+        let query = format!("query store {hex} --format auto,hex -k 0 --limit-ids 0 {option}");
         prints(&scratch, &query, &format!("{text}\t{text}\t0\n"));
-        prints(&scratch, &format!("{query} --output count"), &format!("{text}\t1\n"));
+        prints(&scratch, &written_as(&query, "count"), &format!("{text}\t1\n"));
         let json = format!(
             "{{\"query\":\"{text}\",\"matches\":[{{\"fingerprint\":\"{text}\",\"distance\":0}}]}}\n"
         );
-        prints(&scratch, &format!("{query} --output json"), &json);
+        prints(&scratch, &written_as(&query, "json"), &json);
         for (line, part) in [
             ("dump store", format!("\n{text}\n")),
-            ("dump store --ids", format!("\n{text}\te\n")),
-            ("dump store --output json", format!("{{\"fingerprint\":\"{text}\"}}\n")),
+            ("dump store --as ids", format!("\n{text}\te\n")),
+            ("dump store --as json", format!("{{\"fingerprint\":\"{text}\"}}\n")),
             ("dedup store -k 0 --quiet", format!("\n{text}\te\t2\t{text}\tkeep\n")),
             ("join store -k 64 --quiet", format!("\t{text}\t16\n")),
-            ("join store -k 64 --quiet --ids", format!("\t{text}\t16\ta,d\te\n")),
+            ("join store -k 64 --quiet --as ids", format!("\t{text}\t16\ta,d\te\n")),
         ] {
-            let ran = scratch.run(&format!("{line} {option}")).succeeds();
+            let ran = scratch.run(&written_as(line, form)).succeeds();
             assert!(ran.stdout.contains(&part), "{line} {option}: {}", ran.stdout);
         }
     }
-    let dumped = scratch.run("dump store --fingerprints i64").succeeds().stdout;
+    let dumped = scratch.run("dump store --as i64").succeeds().stdout;
     scratch.run_with("pack - -o again --quiet", dumped.as_bytes()).succeeds();
     assert_eq!(scratch.dump("again"), scratch.dump("store"));
 }
@@ -126,27 +126,27 @@ fn a_header_names_the_columns() {
     small(&scratch);
     for (line, names) in [
         ("query store 0xff", "query\tmatch\tdistance\tids"),
-        ("query store 0xff --no-ids", "query\tmatch\tdistance"),
-        ("query store 0xff --output count", "query\tmatches"),
+        ("query store 0xff --limit-ids 0", "query\tmatch\tdistance"),
+        ("query store 0xff --as count", "query\tmatches"),
         ("dump store", "fingerprint"),
-        ("dump store --ids", "fingerprint\tids"),
+        ("dump store --as ids", "fingerprint\tids"),
         ("dedup store --quiet", "fingerprint\tids\tcluster\trepresentative\tkeep"),
-        ("dedup store --quiet --per id", "fingerprint\tid\tcluster\trepresentative\tkeep"),
+        ("dedup store --quiet --as per-id", "fingerprint\tid\tcluster\trepresentative\tkeep"),
         ("join store --quiet", "a\tb\tdistance"),
-        ("join store --quiet --ids", "a\tb\tdistance\ta_ids\tb_ids"),
+        ("join store --quiet --as ids", "a\tb\tdistance\ta_ids\tb_ids"),
     ] {
         let plain = scratch.run(line).succeeds().stdout;
-        prints(&scratch, &format!("{line} --header"), &format!("{names}\n{plain}"));
+        prints(&scratch, &written_as(line, "header"), &format!("{names}\n{plain}"));
     }
     // A dump with a header is a table.
-    scratch.write("table", scratch.run("dump store --header").succeeds().stdout);
+    scratch.write("table", scratch.run("dump store --as tsv,header").succeeds().stdout);
     scratch.run("pack table -o again --quiet").succeeds();
     assert_eq!(scratch.dump("again"), scratch.dump("store"));
-    let line = "join store --quiet --header --ids --to pairs";
+    let line = "join store --quiet --as tsv,header,ids -o pairs";
     scratch.run(line).succeeds();
     scratch.run(&format!("{line} --resume --force")).succeeds();
     let merged = scratch.run("merge-pairs pairs --quiet").succeeds().stdout;
-    assert_eq!(merged, scratch.run("join store --quiet --ids").succeeds().stdout);
+    assert_eq!(merged, scratch.run("join store --quiet --as ids").succeeds().stdout);
 }
 
 #[test]
@@ -154,20 +154,20 @@ fn options_of_tables_that_an_output_has_no_use_for_are_refused() {
     let scratch = Scratch::new();
     small(&scratch);
     for (line, message) in [
-        ("query store 0xff --output json --header", "query: --header is for tsv; leave it out"),
-        ("dump store --output u64le --header", "dump: --header is for tsv; leave it out"),
-        ("dump store --output u64le --fingerprints hex", "dump: --output u64le has one form"),
-        ("join store --output u64le --fingerprints i64", "join: --output u64le has one form"),
-        ("dedup store --output json --header", "dedup: --header is for tsv"),
+        ("query store 0xff --as json,header", "query: a header is for tsv; leave it out"),
+        ("dump store --as u64le,header", "dump: a header is for tsv; leave it out"),
+        ("dump store --as u64le,hex", "dump: u64le has one form"),
+        ("join store --as u64le,i64", "join: u64le has one form"),
+        ("dedup store --as json,header", "dedup: a header is for tsv"),
     ] {
         scratch.run(line).fails_naming(&[message]);
     }
     let what = match cfg!(feature = "parquet") {
-        true => "--output parquet goes to a file; give --to FILE",
+        true => "parquet goes to a file; give -o FILE",
         false => "this fpstore was built without Parquet",
     };
     for command in ["query store 0xff", "dump store", "dedup store", "join store"] {
-        scratch.run(&format!("{command} --output parquet")).fails_naming(&[what]);
+        scratch.run(&written_as(command, "parquet")).fails_naming(&[what]);
     }
 }
 
@@ -237,21 +237,24 @@ mod parquet {
         let query = format!("{query} --query-id-column name -k 1");
         for line in [
             query.as_str(),
-            "query store 0xff -k 1 --no-ids",
+            "query store 0xff -k 1 --limit-ids 0",
             "dump store",
-            "dump store --ids",
+            "dump store --as ids",
             "dedup store --quiet",
-            "dedup store --quiet --per id",
+            "dedup store --quiet --as per-id",
             "join store --quiet -k 64",
-            "join store --quiet -k 64 --ids",
-            "join store store --quiet -k 64 --ids",
+            "join store --quiet -k 64 --as ids",
+            "join store store --quiet -k 64 --as ids",
         ] {
             for form in ["u64", "i64", "hex"] {
-                let line = format!("{line} --fingerprints {form}");
-                let tsv = scratch.run(&format!("{line} --header")).succeeds().stdout;
+                let line = &crate::tables::written_as(line, form);
+                let tsv =
+                    scratch.run(&crate::tables::written_as(line, "tsv,header")).succeeds().stdout;
                 // Strings need no escapes here.
                 let tsv = tsv.replace("b\\,c", "b,c");
-                scratch.run(&format!("{line} --output parquet --to out --force")).succeeds();
+                scratch
+                    .run(&format!("{} -o out --force", crate::tables::written_as(line, "parquet")))
+                    .succeeds();
                 let (rows, notes, _) = read(&scratch, "out");
                 assert_eq!(rows, tsv, "{line}");
                 assert_eq!(
@@ -267,7 +270,7 @@ mod parquet {
             0
         );
         // Without a form they are what Parquet has for them.
-        scratch.run("dump store --output parquet --to out --force").succeeds();
+        scratch.run("dump store --as parquet -o out --force").succeeds();
         assert_eq!(read(&scratch, "out").0, "fingerprint\n254\n255\n18374686479671623680\n");
     }
 
@@ -275,7 +278,7 @@ mod parquet {
     fn the_exit_code_of_a_query_is_the_same_with_parquet() {
         let scratch = Scratch::new();
         small(&scratch);
-        let line = "query store 7777777777777777 -k 1 --output parquet --to";
+        let line = "query store 7777777777777777 -k 1 --as parquet -o";
         scratch.run(&format!("{line} none")).ends_with_code(1);
         assert_eq!(read(&scratch, "none").0, "query\tmatch\tdistance\tids\n");
         scratch
@@ -283,7 +286,7 @@ mod parquet {
             .fails_with("none: exists; name another file, or give --force");
         scratch.write("bad.csv", "fingerprint\n0x1\nx\n");
         scratch
-            .run("query store --from bad.csv --output parquet --to out")
+            .run("query store --from bad.csv --as parquet -o out")
             .fails_naming(&["bad.csv: line 3"]);
         assert!(!scratch.path("out").exists() && !scratch.path("out.part").exists());
     }
@@ -294,7 +297,7 @@ mod parquet {
         let mut random = Random(241);
         let set: Vec<u64> = (0..300_000).map(|_| random.next()).collect();
         scratch.pack("store", &set, "");
-        scratch.run("dump store --output parquet --to out").succeeds();
+        scratch.run("dump store --as parquet -o out").succeeds();
         let (rows, _, groups) = read(&scratch, "out");
         assert!(groups.len() > 1 && groups.iter().all(|&rows| rows <= 1 << 17), "{groups:?}");
         assert_eq!(
@@ -303,5 +306,14 @@ mod parquet {
         );
         scratch.run("pack out -o again --quiet").succeeds();
         assert_eq!(scratch.dump("again"), scratch.dump("store"));
+    }
+}
+
+/// A command whose rows are written so as well.
+pub fn written_as(line: impl AsRef<str>, words: &str) -> String {
+    let line = line.as_ref();
+    match line.contains("--as ") {
+        true => line.replace("--as ", &format!("--as {words},")),
+        false => format!("{line} --as {words}"),
     }
 }

@@ -57,8 +57,8 @@ fn an_input_that_is_named_twice_is_refused_by_both_names() {
     symlink("h", scratch.path("link")).unwrap();
     fs::hard_link(scratch.path("h"), scratch.path("hard")).unwrap();
     scratch.run("pack h -o s -q").succeeds();
-    scratch.run("create living --ids none -q").succeeds();
-    scratch.run("join s -k 64 --to pairs -q").succeeds();
+    scratch.run("create living --id-type none -q").succeeds();
+    scratch.run("join s -k 64 -o pairs -q").succeeds();
     for (line, names) in [
         ("pack h d/../h -o t", ["d/../h", "h"]),
         ("pack h link -o t", ["link", "h"]),
@@ -128,11 +128,11 @@ fn tables_whose_lines_end_with_carriage_returns_are_told_what_they_are() {
 #[test]
 fn digits_of_one_fingerprint_are_hexadecimal_beside_a_store_and_that_is_told() {
     let scratch = Scratch::new();
-    scratch.run("create living --ids none -q").succeeds();
+    scratch.run("create living --id-type none -q").succeeds();
     let told = |name: &str| {
         format!(
             "fpstore: warning: {name}: its fingerprints may be hexadecimal or decimal, and were \
-             taken for hexadecimal; if they are decimal, give --format dec, or --digits dec for a \
+             taken for hexadecimal; if they are decimal, give --format dec, or auto,dec for a \
              column\n"
         )
     };
@@ -179,7 +179,7 @@ fn other_widths_in_a_list_of_hexadecimal_digits_are_told_and_skipped() {
             for (line, at) in [
                 ("list --format hex", format!("list: line {}, column 1: ", place + 1)),
                 (
-                    "table.csv --digits hex",
+                    "table.csv --format auto,hex",
                     format!("table.csv: line {}, column \"pdq\": ", place + 2),
                 ),
             ] {

@@ -66,7 +66,7 @@ fn progress_is_one_line_that_fits_terminals_of_all_widths() {
 fn work_that_is_done_at_once_draws_nothing() {
     let scratch = Scratch::new();
     scratch.write("pairs", "0000000000000001\t0000000000000003\t1\n");
-    let line = "fpstore merge-pairs pairs --to merged --quiet --progress auto";
+    let line = "fpstore merge-pairs pairs -o merged --quiet --progress auto";
     assert_eq!(frames(&screen(&scratch, 80, line)), [""; 0]);
 }
 

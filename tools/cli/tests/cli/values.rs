@@ -107,7 +107,7 @@ fn quotes_in_tsv_are_text_and_escapes_mean_what_they_stand_for() {
     let tsv = "name\thash\n\"open\t00000000000000f1\nb\\tc\\\\d\t00000000000000f2\n\\x\"\t00000000000000f3\n";
     scratch.write("a.tsv", tsv);
     scratch.run("pack a.tsv -o s --id-column name -q").succeeds();
-    let dumped = scratch.run("dump s --ids").succeeds().stdout;
+    let dumped = scratch.run("dump s --as ids").succeeds().stdout;
     assert_eq!(
         dumped,
         "00000000000000f1\t\"open\n00000000000000f2\tb\\tc\\\\d\n00000000000000f3\t\\\\x\"\n"
@@ -119,7 +119,7 @@ fn quotes_in_tsv_are_text_and_escapes_mean_what_they_stand_for() {
     // Quotes enclose what is between tabs where it is said to be CSV.
     scratch.write("q.txt", "name\thash\n\"a\tb\"\t00000000000000f1\n");
     scratch.run("pack q.txt --format csv -fo s --id-column name -q").succeeds();
-    assert_eq!(scratch.run("dump s --ids").succeeds().stdout, "00000000000000f1\ta\\tb\n");
+    assert_eq!(scratch.run("dump s --as ids").succeeds().stdout, "00000000000000f1\ta\\tb\n");
 }
 
 /// Texts with all that separates, quotes, escapes or ends something.
@@ -156,25 +156,25 @@ proptest! {
         scratch.write("a.jsonl", objects);
         scratch.run("pack a.jsonl -o a --id-column id -q").succeeds();
         let dump = |name: &str| {
-            scratch.run(&format!("dump {name} --ids --output json")).stdout
+      scratch.run(&format!("dump {name} --as json,ids")).stdout
         };
-        let expected = scratch.run("dump a --ids").succeeds().stdout;
+        let expected = scratch.run("dump a --as ids").succeeds().stdout;
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
         let csv = ids.iter().enumerate().map(|(row, id)| {
             format!("{},{:016x}\r\n", quoted(id), fingerprint(row))
         });
         scratch.write("b.csv", format!("id,fingerprint\r\n{}", csv.collect::<String>()));
-        let dedup = "dedup a -k 0 --per id -q --force";
-        scratch.run(&format!("{dedup} --header --to c.tsv")).succeeds();
-        scratch.run(&format!("{dedup} --output parquet --to d.parquet")).succeeds();
-        scratch.run(&format!("{dedup} --header --fingerprints u64 --to e.tsv")).succeeds();
+        let dedup = "dedup a -k 0 --as per-id -q --force";
+        scratch.run(&format!("{dedup} --as tsv,header -o c.tsv")).succeeds();
+        scratch.run(&format!("{dedup} --as parquet -o d.parquet")).succeeds();
+    scratch.run(&format!("{dedup} --as tsv,header,u64 -o e.tsv")).succeeds();
         for (input, options) in
-            [("b.csv", ""), ("c.tsv", ""), ("d.parquet", ""), ("e.tsv", "--digits dec")]
+            [("b.csv", ""), ("c.tsv", ""), ("d.parquet", ""), ("e.tsv", "--format auto,dec")]
         {
             let name = &input[..1];
             let pack = format!("pack {input} -fo {name} --id-column id {options} -q");
             scratch.run(&pack).succeeds();
-            let found = scratch.run(&format!("dump {name} --ids")).succeeds().stdout;
+            let found = scratch.run(&format!("dump {name} --as ids")).succeeds().stdout;
             // The ids of one fingerprint come in the order of the file.
             let sorted = |text: &str| {
                 let mut rows: Vec<String> = text.lines().map(str::to_string).collect();
@@ -241,13 +241,13 @@ fn raw_integers_have_the_byte_order_that_is_said() {
     let set = [0x0102_0304_0506_0708u64, 0xfffe_fdfc_fbfa_f9f8];
     scratch.write("big.u64", set.map(u64::to_be_bytes).concat());
     scratch.write("little.u64", set.map(u64::to_le_bytes).concat());
-    for options in ["big.u64 --byte-order big", "little.u64 --byte-order little", "little.u64"] {
+    for options in ["big.u64 --format auto,big", "little.u64 --byte-order little", "little.u64"] {
         scratch.run(&format!("pack {options} -fo s -q")).succeeds();
         assert_eq!(scratch.dump("s"), set, "{options}");
     }
     let wide = 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10u128;
     scratch.write("wide.raw", wide.to_be_bytes());
-    scratch.run("pack wide.raw --bits 128 --byte-order big -fo s -q").succeeds();
+    scratch.run("pack wide.raw --bits 128 --format auto,big -fo s -q").succeeds();
     assert_eq!(scratch.run("dump s").succeeds().stdout, format!("{wide:032x}\n"));
 }
 
@@ -302,7 +302,7 @@ fn what_is_short_near_the_start_is_told_and_left_out_as_later() {
             assert_eq!(dumped, format!("{last}\n{first}\n"));
         }
     }
-    for options in ["a.csv --digits hex", "a.txt --format hex"] {
+    for options in ["a.csv ", "a.txt --format hex"] {
         let ran = scratch.run(&format!("pack {options} -fo s -q --on-error skip --bits 64"));
         ran.fails_naming(&["256 bits", "pack --bits 256"]);
     }
@@ -316,7 +316,7 @@ fn numbers_that_may_be_either_are_asked_for() {
     scratch.write("a.txt", &text);
     scratch.write("a.csv", format!("hash\n{text}"));
     scratch.run("pack a.txt -o s").fails_naming(&["--format hex or --format dec"]);
-    scratch.run("pack a.csv -o s").fails_naming(&["--digits hex or --digits dec"]);
+    scratch.run("pack a.csv -o s").fails_naming(&["--format auto,hex or auto,dec"]);
     scratch.run("pack a.txt --format dec -fo s -q").succeeds();
     assert_eq!(scratch.dump("s"), set);
     // No decimal number begins with a zero.
@@ -384,7 +384,7 @@ fn texts_come_through_a_pipe() {
     let line = "fingerprint - --id id --recipe simhash-64 -o - -q";
     let rows = scratch.run_with(line, texts.as_bytes()).succeeds().stdout;
     assert_eq!(rows.lines().count(), 3);
-    scratch.run("create s --ids none -q").succeeds();
+    scratch.run("create s --id-type none -q").succeeds();
     scratch.run_with("insert s - -q", rows.as_bytes()).succeeds();
     assert_eq!(scratch.dump("s").len(), 1);
     let csv = "text\none two three four five six\n";
@@ -466,7 +466,7 @@ fn pairs_that_a_file_says_are_others_or_not_all_are_refused() {
     scratch.pack("s", &set, "");
     fs::rename(scratch.path("s"), scratch.path("t")).unwrap();
     scratch.pack("s", &set, "");
-    let join = "join s --output parquet --quiet --to";
+    let join = "join s --as parquet --quiet -o";
     for (options, name) in [("-k 2", "two"), ("-k 3 --shard 0/2", "0"), ("-k 3 --shard 1/2", "1")] {
         scratch.run(&format!("{join} {name} {options}")).succeeds();
     }

@@ -42,9 +42,9 @@ fn what_is_looked_at_is_of_the_windows_that_are_asked_for() {
         ] {
             assert_eq!(dump(&scratch, times), expected, "{times}, flushed {flushed}");
         }
-        let all = scratch.run("query store 0x1 -k 1 --no-ids").succeeds().stdout;
+        let all = scratch.run("query store 0x1 -k 1 --limit-ids 0").succeeds().stdout;
         assert_eq!(all.lines().count(), 3, "{all}");
-        let ran = scratch.run("query store 0x1 -k 1 --no-ids --since 2026-01-03").succeeds();
+        let ran = scratch.run("query store 0x1 -k 1 --limit-ids 0 --since 2026-01-03").succeeds();
         assert_eq!(
             ran.stdout,
             "0000000000000001\t0000000000000001\t0\n0000000000000001\t0000000000000005\t1\n"
@@ -88,7 +88,7 @@ fn what_is_older_is_no_reason_not_to_insert() {
 #[test]
 fn a_store_without_windows_has_nothing_older() {
     let scratch = Scratch::new();
-    scratch.run("create living --ids none -q").succeeds();
+    scratch.run("create living --id-type none -q").succeeds();
     scratch.run_with("insert living - --unless-near --since 7d", b"0x1").fails_naming(&[
         "living: has no windows of time; leave --since out, or create it with --window",
     ]);
@@ -130,7 +130,7 @@ fn times_that_say_nothing_are_refused() {
 fn times_before_1970_are_refused_alike() {
     let scratch = Scratch::new();
     scratch.write("queries", "0x1\n");
-    scratch.run("create living --ids none --quiet --window 1d").succeeds();
+    scratch.run("create living --id-type none --quiet --window 1d").succeeds();
     for line in [
         "insert living queries --time",
         "query living 0x1 --since",

@@ -184,32 +184,32 @@ pub const REPAIR_LIVING: Writing = Writing { prepare: living, ..REPAIR };
 pub const REPAIR_WINDOWS: Writing = Writing { prepare: windows, ..REPAIR };
 pub const REPAIR_NAMES: Writing = Writing { prepare: living_names, ..REPAIR };
 pub const REPAIR_WINDOWS_NAMES: Writing = Writing { prepare: windows_names, ..REPAIR };
-pub const JOIN: Writing = Writing { line: "join store -k 6 --to out -q -j 1", ..RESULTS };
+pub const JOIN: Writing = Writing { line: "join store -k 6 -o out -q -j 1", ..RESULTS };
 pub const JOIN_RESUME: Writing =
-    Writing { line: "join store -k 6 --to out --resume -q -j 1", ..RESULTS };
+    Writing { line: "join store -k 6 -o out --resume -q -j 1", ..RESULTS };
 pub const MERGE_PAIRS: Writing = Writing {
     prepare: |scratch| {
         packed(scratch);
         for shard in [0, 1] {
-            ran(scratch, &format!("join store -k 6 --shard {shard}/2 --to pairs-{shard} -q"));
+            ran(scratch, &format!("join store -k 6 --shard {shard}/2 -o pairs-{shard} -q"));
         }
     },
-    line: "merge-pairs pairs-0 pairs-1 --to out --progress none",
+    line: "merge-pairs pairs-0 pairs-1 -o out --progress none",
     ..RESULTS
 };
-pub const DUMP: Writing = Writing { line: "dump store --to out", ..RESULTS };
+pub const DUMP: Writing = Writing { line: "dump store -o out", ..RESULTS };
 pub const DUMP_FORCE: Writing = Writing {
     prepare: |scratch| {
         packed(scratch);
         scratch.write("out", "what was there\n");
     },
-    line: "dump store --to out -f",
+    line: "dump store -o out -f",
     again: Again::Same,
     ..RESULTS
 };
 pub const QUERY: Writing =
-    Writing { line: "query store --from in --format u64le -k 20 --to out -j 1", ..RESULTS };
-pub const DEDUP: Writing = Writing { line: "dedup store -k 6 --to out -q -j 1", ..RESULTS };
+    Writing { line: "query store --from in --format u64le -k 20 -o out -j 1", ..RESULTS };
+pub const DEDUP: Writing = Writing { line: "dedup store -k 6 -o out -q -j 1", ..RESULTS };
 pub const FINGERPRINT: Writing = Writing {
     prepare: |scratch| texts(scratch, "texts.jsonl", 0..30),
     line: "fingerprint texts.jsonl --id id --recipe simhash-64 --as jsonl -o out -q -j 1",
@@ -251,7 +251,7 @@ pub const CORPUS_ADD_FIRST: Writing = Writing {
     ..CORPUS_ADD
 };
 pub const MAN: Writing =
-    Writing { prepare: |_| {}, line: "man --to pages", things: &[Pages("pages")], ..UPKEEP };
+    Writing { prepare: |_| {}, line: "man -o pages", things: &[Pages("pages")], ..UPKEEP };
 
 /// Runs a command that makes what another one starts from.
 fn ran(scratch: &Scratch, line: &str) {
@@ -279,7 +279,7 @@ fn insert(scratch: &Scratch, set: &[u64]) {
 /// A store that is written in place: six segments, deletions, and records in the log.
 pub fn living(scratch: &Scratch) {
     input(scratch);
-    ran(scratch, "create store --ids none -q");
+    ran(scratch, "create store --id-type none -q");
     let set = fingerprints(1, 60);
     for part in set.chunks(10).take(5) {
         insert(scratch, part);
@@ -325,7 +325,7 @@ fn pages(scratch: &Scratch, name: &str, set: &[u64]) {
 /// As [`living`], with names for ids; some names are deleted from all fingerprints.
 fn living_names(scratch: &Scratch) {
     let set = fingerprints(1, 60);
-    ran(scratch, "create store --ids text -q");
+    ran(scratch, "create store --id-type text -q");
     for part in set.chunks(10).take(5) {
         insert_pages(scratch, "", part);
         ran(scratch, "flush store -q");
@@ -344,7 +344,7 @@ fn living_names(scratch: &Scratch) {
 
 /// As [`windows`], with names for ids.
 fn windows_names(scratch: &Scratch) {
-    ran(scratch, "create store --window 1d --ids text -q");
+    ran(scratch, "create store --window 1d --id-type text -q");
     for (day, part) in fingerprints(1, 50).chunks(10).enumerate() {
         insert_pages(scratch, &format!("--time 2026-01-{:02}", day + 1), part);
         if day == 3 {

@@ -67,7 +67,7 @@ fn kill_insertions(of: &Killed) {
     let (mut acknowledged_in_all, mut killed) = (0, 0);
     while killed < kills {
         let scratch = Scratch::new();
-        scratch.run(&format!("create store --ids {} -q", of.ids)).succeeds();
+        scratch.run(&format!("create store --id-type {} -q", of.ids)).succeeds();
         let (mut sent, mut acknowledged) = (BTreeSet::new(), BTreeSet::new());
         for _ in 0..KILLS_OF_A_STORE.min(kills - killed) {
             insert_and_kill(of, &scratch, &mut random, &mut sent, &mut acknowledged);
@@ -201,7 +201,7 @@ fn usual_time(expected: &Expected<'_>, writing: &Writing) -> Duration {
 
 /// A store in several segments and a log, of which a command takes some time.
 fn large(scratch: &Scratch) {
-    scratch.run("create store --ids none -q").succeeds();
+    scratch.run("create store --id-type none -q").succeeds();
     for part in fingerprints(501, 8000).chunks(2000) {
         scratch.run_with("insert store - --format u64le -q", &raw(part)).succeeds();
         scratch.run("flush store -q").succeeds();

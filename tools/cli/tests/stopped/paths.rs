@@ -612,7 +612,7 @@ fn another(scratch: &Scratch, kind: &str, options: &str) {
 
 /// A store in several segments and a log, and something to put in.
 fn living(scratch: &Scratch) {
-    scratch.run("create store --ids none -q").succeeds();
+    scratch.run("create store --id-type none -q").succeeds();
     for part in fingerprints(601, 4000).chunks(1000) {
         insert(scratch, "store", "", part);
         scratch.run("flush store -q").succeeds();

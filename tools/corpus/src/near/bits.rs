@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fpstore::{Execution, Fingerprint, Objective, Packer, Searcher, Store};
+use fpstore::{Execution, Fingerprint, Layout, Packer, Prefer, Searcher, Store};
 
 use super::index::{Index, Near};
 use crate::error::Error;
@@ -32,7 +32,7 @@ impl<'a, F: Fingerprint> BitsIndex<'a, F> {
         threads: usize,
     ) -> Result<Self, Error> {
         // Queries are as many as fingerprints.
-        let packer = Packer::new().width::<F>().radius(k).objective(Objective::Speed);
+        let packer = Packer::new().width::<F>().layout(Layout::new().k(k).prefer(Prefer::Speed));
         let store = pack(notes, documents, packer.execution(execution), path)?;
         let searchers = PerThread::new(threads, || (store.searcher(), Vec::new()));
         Ok(Self { notes, store, k, searchers })

@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use fpstore::{Execution, Packer, Store};
+use fpstore::{Execution, Layout, Packer, Store};
 use fpstore_text::{Rule, Signature};
 
 use super::index::{Index, Near};
@@ -39,7 +39,7 @@ impl<'a> KeyIndex<'a> {
         path: &Path,
         execution: Execution,
     ) -> Result<Self, Error> {
-        let packer = Packer::new().radius(0).execution(execution).replace(true);
+        let packer = Packer::new().layout(Layout::new().k(0)).execution(execution).replace(true);
         let mut session = packer.start(path)?;
         let mut piece = Vec::with_capacity(2 * PIECE);
         session.extend_with_ids::<u64>(&[])?;

@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use fpstore::{Execution, Fingerprint, JoinEvent, PackSession, Packer, Store};
+use fpstore::{Execution, Fingerprint, JoinEvent, Layout, PackSession, Packer, Store};
 
 use super::index::{Index, Near};
 use crate::error::Error;
@@ -39,7 +39,7 @@ impl PairIndex {
         joining: Execution,
         packing: Execution,
     ) -> Result<Option<Self>, Error> {
-        let packer = Packer::new().radius(0).execution(packing).replace(true);
+        let packer = Packer::new().layout(Layout::new().k(0)).execution(packing).replace(true);
         let session = packer.start(path)?;
         let left = MOST_PAIRS.saturating_mul(of.len());
         let piece = Vec::with_capacity(2 * PIECE);

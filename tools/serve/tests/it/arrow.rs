@@ -8,7 +8,7 @@ use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, FixedSizeBinaryArray, RecordBatch, StringArray, UInt64Array};
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
-use fpstore::{Packer, StoreOptions};
+use fpstore::{Layout, Packer, StoreOptions};
 use serde_json::{Value, json};
 
 use crate::running::{Random, Running, hex};
@@ -54,7 +54,11 @@ fn a_batch_gives_what_single_searches_do() {
     let path = directory.path().join("store");
     let mut random = Random(7);
     let list = set::<[u64; 4]>(&mut random, 2000);
-    Packer::new().width::<[u64; 4]>().radius(6).pack_with_ids(&path, list.clone()).unwrap();
+    Packer::new()
+        .width::<[u64; 4]>()
+        .layout(Layout::new().k(6))
+        .pack_with_ids(&path, list.clone())
+        .unwrap();
     let server = Running::new(&[("set", &path)], |_| {});
     let queries: Vec<[u64; 4]> = (0..500).map(|place| random.near(list[place * 3].0, 8)).collect();
     let bytes = queries.iter().map(fpstore_bytes);

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use fpstore::{Packer, StoreOptions};
+use fpstore::{Layout, Packer, StoreOptions};
 use serde_json::json;
 
 use crate::running::{Random, Running, hex};
@@ -63,7 +63,11 @@ fn what_takes_too_long_ends() {
     let path = directory.path().join("store");
     let mut random = Random(3);
     let list: Vec<[u64; 4]> = (0..60_000).map(|_| random.fingerprint()).collect();
-    Packer::new().width::<[u64; 4]>().radius(31).pack(&path, list.clone()).unwrap();
+    Packer::new()
+        .width::<[u64; 4]>()
+        .layout(Layout::new().k(31))
+        .pack(&path, list.clone())
+        .unwrap();
     let server = Running::new(&[("set", &path)], |config| {
         config.limits.timeout = Duration::from_millis(1);
         config.limits.k = Some(256);
@@ -82,7 +86,11 @@ fn when_too_much_waits_more_is_refused_at_once_and_the_rest_is_done() {
     let path = directory.path().join("store");
     let mut random = Random(4);
     let list: Vec<[u64; 4]> = (0..40_000).map(|_| random.fingerprint()).collect();
-    Packer::new().width::<[u64; 4]>().radius(31).pack(&path, list.clone()).unwrap();
+    Packer::new()
+        .width::<[u64; 4]>()
+        .layout(Layout::new().k(31))
+        .pack(&path, list.clone())
+        .unwrap();
     let server = Running::new(&[("set", &path)], |config| {
         config.threads = 1;
         config.limits.waiting = 2;

@@ -1,6 +1,6 @@
 //! Searches, compared with a list.
 
-use fpstore::{Fingerprint, Packer, StoreOptions};
+use fpstore::{Fingerprint, Layout, Packer, StoreOptions};
 use serde_json::{Value, json};
 
 use crate::running::{Random, Running, hex};
@@ -43,7 +43,11 @@ fn check<F: Fingerprint>() {
     let path = directory.path().join("store");
     let mut random = Random(u64::from(F::BITS));
     let list = set::<F>(&mut random, 1000);
-    Packer::new().width::<F>().radius(4).pack_with_ids(&path, list.clone()).unwrap();
+    Packer::new()
+        .width::<F>()
+        .layout(Layout::new().k(4))
+        .pack_with_ids(&path, list.clone())
+        .unwrap();
     let server = Running::new(&[("set", &path)], |_| {});
     let mut client = server.client();
     let mut matched = 0;

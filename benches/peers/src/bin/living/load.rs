@@ -116,7 +116,7 @@ fn load(name: &str, options: &Options) -> Result<()> {
             common.block_bytes.or(stats.segments.last().map(|s| s.tables[0].block_bytes));
         let mut packer = Packer::new();
         if let (Some(design), Some(block_bytes)) = (design, block_bytes) {
-            packer = packer.design(design).block_bytes(block_bytes);
+            packer = packer.with_layout(|it| it.design(design).block_bytes(block_bytes));
         }
         let summary = packer.pack_with_ids(&packed, inserted)?;
         println!(

@@ -69,12 +69,13 @@ impl Common {
         if let Some(records) = self.tail_records {
             writer = writer.tail_records(records);
         }
-        let mut options = fpstore::StoreOptions::new().radius(RADIUS).writer(writer);
+        let mut options =
+            fpstore::StoreOptions::new().layout(fpstore::Layout::new().k(RADIUS)).writer(writer);
         if let Some(design) = &self.design {
-            options = options.design(design.clone());
+            options = options.with_layout(|it| it.design(design.clone()));
         }
         if let Some(bytes) = self.block_bytes {
-            options = options.block_bytes(bytes);
+            options = options.with_layout(|it| it.block_bytes(bytes));
         }
         options
     }

@@ -71,7 +71,8 @@ pub fn run(common: &Common) -> Result<()> {
     let mut packer = Packer::new();
     let largest = stats.segments.iter().max_by_key(|segment| segment.count);
     if let Some((design, segment)) = largest.and_then(|at| Some((at.design.clone()?, at))) {
-        packer = packer.design(design).block_bytes(segment.tables[0].block_bytes);
+        let block_bytes = segment.tables[0].block_bytes;
+        packer = packer.with_layout(|it| it.design(design).block_bytes(block_bytes));
     }
     packer.pack_with_ids(directory.path().join("packed"), pairs)?;
     let packed = fpstore::Store::open(directory.path().join("packed"))?.snapshot();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use fpstore::{Costs, Execution, Fingerprint, JoinEvent, OpenOptions, Packer, Store};
+use fpstore::{Costs, Execution, Fingerprint, JoinEvent, Layout, OpenOptions, Packer, Store};
 
 use crate::{Options, Result};
 
@@ -51,12 +51,12 @@ pub fn print(what: &str, times: Vec<f64>, rest: &str) -> f64 {
 
 pub fn pack<F: Fingerprint>(options: &Options, set: &[F], path: &Path) -> Result<Store<F>> {
     let planned = options.planned.unwrap_or(options.radius[0]);
-    let mut packer = Packer::new().width::<F>().radius(planned);
+    let mut packer = Packer::new().width::<F>().layout(Layout::new().k(planned));
     if let Some(parts) = options.parts {
-        packer = packer.parts(parts);
+        packer = packer.with_layout(|it| it.parts(parts));
     }
     if let Some(design) = &options.design {
-        packer = packer.design(design.clone()).block_bytes(512);
+        packer = packer.with_layout(|it| it.design(design.clone()).block_bytes(512));
     }
     let start = Instant::now();
     let summary = packer.pack(path, set)?;

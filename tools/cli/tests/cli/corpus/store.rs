@@ -43,7 +43,7 @@ fn what_an_earlier_corpus_holds_does_not_come_again() {
         assert_eq!(kept(&scratch, &format!("again-{k}/documents/new.jsonl")), Vec::<String>::new());
         let counts = counts(&scratch, &format!("again-{k}"));
         assert_eq!(counts["kept"].as_u64(), Some(0));
-        let ids = scratch.run(&format!("dump seen-{k} --ids")).succeeds().stdout;
+        let ids = scratch.run(&format!("dump seen-{k} --as ids")).succeeds().stdout;
         let stored = ids.lines().flat_map(|line| line.rsplit('\t').next().unwrap().split(','));
         let mut stored: Vec<&str> = stored.collect();
         let mut expected: Vec<&str> = first.iter().chain(&second).map(String::as_str).collect();
@@ -115,7 +115,7 @@ fn stores_that_do_not_fit_are_refused() {
 
 /// The ids of a store, ascending.
 fn stored(scratch: &Scratch, store: &str) -> Vec<u64> {
-    let ids = scratch.run(&format!("dump {store} --ids")).succeeds().stdout;
+    let ids = scratch.run(&format!("dump {store} --as ids")).succeeds().stdout;
     let ids = ids.lines().flat_map(|line| line.rsplit('\t').next().unwrap().split(','));
     let mut ids: Vec<u64> = ids.map(|id| id.parse().unwrap()).collect();
     ids.sort_unstable();

@@ -17,12 +17,12 @@ fn answers_are_those_of_brute_force_at_every_width() {
     for (bits, options) in [
         (32, ""),
         (64, ""),
-        (64, "--parts 4"),
+        (64, "--design parts:4"),
         (128, ""),
-        (128, "--parts 6"),
+        (128, "--design parts:6"),
         (256, ""),
-        (256, "--parts 0"),
-        (256, "--parts 11"),
+        (256, "--design parts:0"),
+        (256, "--design parts:11"),
     ] {
         let set = set(11 + bits as u64, bits, 5000);
         let asked = queries(12, &set, 60);
@@ -53,12 +53,12 @@ fn answers_are_those_of_brute_force_at_every_width() {
                 let count = |query| matches(&set, query, k).len().min(most).to_string();
                 asked.iter().map(|query| row(query, count(query))).collect()
             };
-            assert_eq!(run(&format!("-k {k} --output count")).0, counts(usize::MAX), "{from}");
-            assert_eq!(run(&format!("-k {k} --output count --limit 2")).0, counts(2), "{from}");
-            assert_eq!(run(&format!("-k {k} --output count --nearest 2")).0, counts(2), "{from}");
+            assert_eq!(run(&format!("-k {k} --as count")).0, counts(usize::MAX), "{from}");
+            assert_eq!(run(&format!("-k {k} --as count --limit 2")).0, counts(2), "{from}");
+            assert_eq!(run(&format!("-k {k} --as count --nearest 2")).0, counts(2), "{from}");
             let any = |query| (!matches(&set, query, k).is_empty()).to_string();
             let any: String = asked.iter().map(|query| row(query, any(query))).collect();
-            assert_eq!(run(&format!("-k {k} --any")), (any, Some(0)), "{from}");
+            assert_eq!(run(&format!("-k {k} --as any")), (any, Some(0)), "{from}");
         }
         assert_eq!(run("--nearest 4").0, tsv(&set, &asked, all, 4), "{bits} {options}");
         // Arguments, and a pipe.
@@ -82,7 +82,7 @@ fn as_many_nearest_are_found_at_a_time_as_fit_into_memory() {
     scratch.write("queries", &queries);
     let run = |options: &str| scratch.run(&format!("query store --from queries {options}"));
     // Eight answers take 25 MiB, more than there is.
-    let counts = run("--nearest 200000 --memory 16MiB --output count").succeeds().stdout;
+    let counts = run("--nearest 200000 --memory 16MiB --as count").succeeds().stdout;
     assert!(counts.lines().count() == 8 && counts.lines().all(|line| line.ends_with("\t200000")));
     run("--nearest 2000000 --memory 16MiB").fails_with(
         "--nearest 2000000: the answer of one query takes 16.8 MiB, and --memory allows 16.0 MiB; ask for \
@@ -101,7 +101,7 @@ fn every_output_has_nearest_limit_and_any() {
         let csv = format!("url,fingerprint\n{}{}", named(&asked[0], "a"), named(&asked[1], "b"));
         scratch.write("queries.csv", csv);
         let from = "query store --from queries.csv --query-id-column url";
-        let objects = lines(scratch.run(&format!("{from} --nearest 2 --output json")).succeeds());
+        let objects = lines(scratch.run(&format!("{from} --nearest 2 --as json")).succeeds());
         for ((query, object), id) in asked.iter().zip(objects).zip(["a", "b"]) {
             assert_eq!(
                 (&object["query"], &object["query_id"]),
@@ -118,18 +118,18 @@ fn every_output_has_nearest_limit_and_any() {
                 assert_eq!(found["ids"], json!(ids));
             }
         }
-        let any = scratch.run(&format!("{from} --any --header -k 1")).succeeds().stdout;
+        let any = scratch.run(&format!("{from} --as tsv,any,header -k 1")).succeeds().stdout;
         let rows = format!("a\t{}\ttrue\nb\t{}\tfalse\n", digits(&asked[0]), digits(&asked[1]));
         assert_eq!(any, format!("query_id\tquery\tany\n{rows}"));
-        let objects = lines(scratch.run(&format!("{from} --any --output json -k 1")).succeeds());
+        let objects = lines(scratch.run(&format!("{from} --as json,any -k 1")).succeeds());
         let expected = json!({"query": digits(&asked[0]), "query_id": "a", "any": true});
         assert_eq!((&objects[0], &objects[1]["any"]), (&expected, &json!(false)));
         if cfg!(feature = "parquet") {
-            let to = "--output parquet --to out -f";
-            scratch.run(&format!("{from} --any -k 1 {to}")).succeeds();
+            let to = "--as parquet -o out -f";
+            scratch.run(&format!("{from} --as any -k 1 {to}")).succeeds();
             scratch.run(&format!("{from} --limit 1 -k {} {to}", bits / 2)).succeeds();
         }
-        let code = scratch.run(&format!("query store {} --any -k 0", digits(&asked[1])));
+        let code = scratch.run(&format!("query store {} --as any -k 0", digits(&asked[1])));
         assert_eq!(code.stdout, format!("{}\tfalse\n", digits(&asked[1])));
         code.ends_with_code(1);
     }
@@ -166,16 +166,16 @@ fn joins_and_clusters_are_those_of_brute_force_at_every_width() {
         let joined = scratch.run("join store -q").ends_with_code(0);
         assert_eq!(rows(&joined.stdout), pairs, "{bits} bits");
         let mut shards = scratch.run("join store -q --shard 0/2").ends_with_code(0).stdout;
-        shards += &scratch.run("join store -q --shard 1/2 --to shard -f --resume").stdout;
+        shards += &scratch.run("join store -q --shard 1/2 -o shard -f --resume").stdout;
         shards += &fs::read_to_string(scratch.path("shard")).unwrap();
         assert_eq!(rows(&shards), pairs, "{bits} bits in shards");
         if cfg!(feature = "parquet") {
-            let to = "--output parquet --to pairs -f -q";
+            let to = "--as parquet -o pairs -f -q";
             scratch.run(&format!("join store {to}")).succeeds();
             scratch.run("pack pairs -o firsts -q -f --fingerprint-column a").succeeds();
             scratch.run(&format!("dedup store {to}")).ends_with_code(0);
         }
-        let deduped = scratch.run("dedup store -q --output json").ends_with_code(0);
+        let deduped = scratch.run("dedup store -q --as json").ends_with_code(0);
         let mut names: std::collections::BTreeMap<u64, usize> = Default::default();
         let objects = lines(deduped);
         assert_eq!(objects.len(), set.len());
@@ -270,17 +270,14 @@ fn the_plan_of_parts_is_what_a_pack_takes() {
     let line = format!("plan --bits 256 -k 31 --n 1e7 --budget {budget} --json");
     let report = &lines(scratch.run(&line).succeeds())[0];
     let command = report["recommended"].as_str().unwrap();
-    assert!(command.contains(" --parts "), "{command}");
+    assert!(command.contains(" --design parts:"), "{command}");
     let line = "plan --bits 256 -k 31 --n 1e7 --budget 1";
     assert!(scratch.run(line).succeeds().stdout.contains("no number of parts"));
-    // Of a sample, and for 64 bits where that is asked for.
+    // Of a sample.
     scratch.write("sample", list(&set(5, 128, 5000)));
     let report = &lines(scratch.run("plan --sample sample -k 8 --json").succeeds())[0];
     assert_eq!(report["bits"], 128);
-    let report = &lines(scratch.run("plan --n 2^24 -k 8 --parts --json").succeeds())[0];
-    assert_eq!(report["bits"], 64);
-    assert!(report["recommended"].as_str().unwrap().contains(" --parts "));
-    for option in ["--prefer speed", "--block-bytes 512", "--short-tables"] {
+    for option in ["--prefer speed", "--block-bytes 512"] {
         scratch
             .run(&format!("plan --bits 256 --n 1e7 {option}"))
             .fails_naming(&["plan: ", "is for tables, and these have parts"]);
@@ -309,10 +306,10 @@ fn fingerprints_of_32_bits_have_tables_as_those_of_64() {
     for (options, design) in [
         ("--design halves", Some("halves")),
         ("--design 16,16 --block-bytes 256", Some("halves")),
-        ("--design 8,12,12 --low-bits 8", Some("8,12,12")),
+        ("--design 8,12,12", Some("8,12,12")),
         ("--design 2of5 --prefer size", Some("2of5")),
-        ("--design halves --short-tables", Some("halves")),
-        ("--parts 3", None),
+        ("--design halves:short", Some("halves")),
+        ("--design parts:3", None),
         ("", None),
     ] {
         pack(&scratch, "store", &set, &format!("-f -k 3 {options}"));
@@ -321,7 +318,7 @@ fn fingerprints_of_32_bits_have_tables_as_those_of_64() {
         if let Some(design) = design {
             assert_eq!(segment["design"], design, "{options}");
         }
-        assert_eq!(segment["parts"].is_null(), options != "--parts 3", "{options}");
+        assert_eq!(segment["parts"].is_null(), options != "--design parts:3", "{options}");
         for k in [0, 2, 5] {
             let found = scratch.run(&format!("query store --from queries -k {k}"));
             assert_eq!(found.stdout, tsv(&set, &asked, k, usize::MAX), "{options}, k = {k}");
@@ -335,7 +332,7 @@ fn fingerprints_of_32_bits_have_tables_as_those_of_64() {
     let report = &lines(scratch.run(plan).succeeds())[0];
     let command = report["recommended"].as_str().unwrap();
     let command = command.strip_prefix("fpstore ").unwrap().replace("STORE", "planned");
-    assert!(command.contains("--bits 32") && command.contains("--design"), "{command}");
+    assert!(command.contains("--bits 32") && !command.contains("--design"), "{command}");
     scratch.run(&format!("{command} -q")).succeeds();
     let best = report["plans"].as_array().unwrap().iter().find(|plan| plan["recommended"] == true);
     let stat = &lines(scratch.run("stat planned --json").succeeds())[0];
@@ -345,10 +342,6 @@ fn fingerprints_of_32_bits_have_tables_as_those_of_64() {
         text.starts_with("16777216 fingerprints of 32 bits, queries within k = 3 bits\n"),
         "{text}"
     );
-    scratch.run("plan --bits 32 --n 2^24 -k 3 --parts").succeeds();
-    assert_eq!(scratch.run("plan --bits 32 --n 2^24 -k 3 --short-tables").succeeds().stdout, text);
     scratch.run("plan --bits 32 --n 2^24 -k 33").fails_naming(&["0 to 32"]);
     scratch.run("pack in -o no --bits 32 --design 32,32").fails_naming(&["at most 32 together"]);
-    scratch.run("pack in -o no --bits 32 --low-bits 32").fails_naming(&["0, 8, 16 or 24"]);
-    scratch.run("pack in -o no --bits 32 --design halves --parts 2").fails_naming(&["parts"]);
 }

@@ -38,12 +38,12 @@ pub fn forms(set: &[Bytes]) -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("csv", column(&digits).into(), ""),
         ("csv of bits", column(&binary).into(), ""),
         ("csv of base64", column(&|one| base64(one, true)).into(), ""),
-        ("csv of bare base64", column(&|one| base64(one, false)).into(), "--digits base64"),
+        ("csv of bare base64", column(&|one| base64(one, false)).into(), "--format auto,base64"),
         ("json", objects(&digits).into(), ""),
         ("json of base64", objects(&|one| base64(one, true)).into(), ""),
         ("raw", raw(set), raw_format),
         ("npy of bytes", writers::npy(&bytes, &shape(8)), ""),
-        ("npy of reversed bytes", writers::npy(&reversed, &shape(8)), "--byte-order little"),
+        ("npy of reversed bytes", writers::npy(&reversed, &shape(8)), "--format auto,little"),
         ("npy of halves", writers::npy(&halves, &shape(32)), ""),
     ];
     if bits > 32 {
@@ -109,15 +109,15 @@ fn columns_of_bytes_tell_their_width_and_come_back() {
         }
         // What is written tells the width again, but for 8 digits.
         let given = if bits == 32 { "--bits 32" } else { "" };
-        for (form, given) in [("", ""), ("--fingerprints hex", given)] {
-            scratch.run(&format!("dump store --output parquet --to out -f {form}")).succeeds();
+        for (form, given) in [("", ""), ("--as hex", given)] {
+            scratch.run(&format!("dump store --as parquet -o out -f {form}")).succeeds();
             scratch.run(&format!("pack out -o again -q -f {given}")).succeeds();
             holds(&scratch, "again", &set, &format!("{bits} bits as Parquet {form}"));
         }
         let queries = queries(3, &set, 30);
         scratch.write("queries", list(&queries));
         let k = bits as u32 / 8;
-        let line = format!("query store --from queries -k {k} --output parquet --to matches -f");
+        let line = format!("query store --from queries -k {k} --as parquet -o matches -f");
         scratch.run(&line).succeeds();
         scratch.run("pack matches -o matched -q -f --fingerprint-column match").succeeds();
         let found: Vec<Bytes> =
@@ -161,7 +161,7 @@ fn raw_words_come_back_as_they_went() {
         let set = sorted(&set(9, bits, 100));
         let format = if bits == 32 { "u32le" } else { "u64le" };
         pack(&scratch, "store", &set, "-f");
-        scratch.run(&format!("dump store --output {format} --to out -f")).succeeds();
+        scratch.run(&format!("dump store --as {format} -o out -f")).succeeds();
         assert_eq!(fs::read(scratch.path("out")).unwrap(), raw(&set), "{bits} bits");
         scratch.run(&format!("pack out -o again -q -f --bits {bits} --format {format}")).succeeds();
         holds(&scratch, "again", &set, format);
@@ -186,7 +186,7 @@ fn ids_and_their_strings_belong_to_fingerprints_of_every_width() {
         scratch.write("in.csv", format!("url,fingerprint\n{rows}"));
         let line = format!("pack in.csv -o store{bits} -q --bits {bits} --id-column url");
         scratch.run(&line).succeeds();
-        let dumped = scratch.run(&format!("dump store{bits} --ids")).succeeds().stdout;
+        let dumped = scratch.run(&format!("dump store{bits} --as ids")).succeeds().stdout;
         let expected =
             set.iter().enumerate().map(|(row, one)| format!("{}\tpage{row}\n", digits(one)));
         assert_eq!(dumped, expected.collect::<String>());
@@ -199,6 +199,6 @@ fn ids_and_their_strings_belong_to_fingerprints_of_every_width() {
     scratch.write("numbers.csv", "id,fingerprint\n7,0123456789abcdef0123456789abcdef\n");
     scratch.run("pack numbers.csv -o numbers -q --id-column id").succeeds();
     scratch.run("pack numbers -o copy -q").succeeds();
-    let dumped = scratch.run("dump copy --ids").succeeds().stdout;
+    let dumped = scratch.run("dump copy --as ids").succeeds().stdout;
     assert_eq!(dumped, "0123456789abcdef0123456789abcdef\t7\n");
 }

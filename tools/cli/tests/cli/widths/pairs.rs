@@ -43,13 +43,13 @@ fn pairs_of_every_width_are_merged_and_make_the_same_clusters() {
         assert_ne!(clusters, smaller);
         let raw = if bits == 32 { "u32le" } else { "u64le" };
         let forms: &[&str] = match cfg!(feature = "parquet") {
-            true => &["tsv", "tsv --header", raw, "parquet", "parquet --fingerprints hex"],
-            false => &["tsv", "tsv --header", raw],
+            true => &["tsv", "tsv,header,hex", raw, "parquet", "parquet,hex"],
+            false => &["tsv", "tsv,header", raw],
         };
         for form in forms {
             let from = &format!("{form}, {bits} bits");
             for shard in 0..2 {
-                let to = format!("--output {form} --to pairs-{shard} -f -q");
+                let to = format!("--as {form} -o pairs-{shard} -f -q");
                 scratch.run(&format!("join store --shard {shard}/2 {to}")).ends_with_code(0);
             }
             let format = match *form {
@@ -59,9 +59,9 @@ fn pairs_of_every_width_are_merged_and_make_the_same_clusters() {
             };
             // The same pairs twice, so that each comes once.
             let files = "pairs-0 pairs-1 pairs-0";
-            let line = format!("merge-pairs {files} {format} --output tsv -q");
+            let line = format!("merge-pairs {files} {format} --as tsv -q");
             assert_eq!(scratch.run(&line).ends_with_code(0).stdout, expected, "{from}");
-            let line = format!("merge-pairs {files} {format} --output {raw} --to merged -f -q");
+            let line = format!("merge-pairs {files} {format} --as {raw} -o merged -f -q");
             scratch.run(&line).succeeds();
             let merged = std::fs::read(scratch.path("merged")).unwrap();
             assert_eq!(merged, raw_pairs(&set, k), "{from}");
@@ -72,9 +72,9 @@ fn pairs_of_every_width_are_merged_and_make_the_same_clusters() {
             assert_eq!(scratch.run(&line).ends_with_code(0).stdout, smaller, "{from}");
         }
         if cfg!(feature = "parquet") {
-            let to = "--output parquet --to merged -f -q";
+            let to = "--as parquet -o merged -f -q";
             scratch.run(&format!("merge-pairs pairs-0 pairs-1 {to}")).succeeds();
-            let line = "merge-pairs merged --output tsv -q";
+            let line = "merge-pairs merged --as tsv -q";
             assert_eq!(scratch.run(line).ends_with_code(0).stdout, expected, "{bits} bits");
         }
     }
@@ -87,7 +87,7 @@ fn ids_of_pairs_of_every_width_stay_with_them() {
         let set = sorted(&set(61 + bits as u64, bits, 300));
         pack(&scratch, "store", &set, &format!("-f -k {} --ids line", bits / 12));
         for shard in 0..2 {
-            let to = format!("--ids --to pairs-{shard} -f -q");
+            let to = format!("--as ids -o pairs-{shard} -f -q");
             scratch.run(&format!("join store --shard {shard}/2 {to}")).ends_with_code(0);
         }
         let place = |digits_of: &str| set.iter().position(|one| digits(one) == digits_of).unwrap();
@@ -107,8 +107,8 @@ fn pairs_of_another_width_are_refused() {
     let (narrow, wide) = (sorted(&set(1, 64, 200)), sorted(&set(2, 256, 200)));
     pack(&scratch, "narrow", &narrow, "-k 6");
     pack(&scratch, "wide", &wide, "-k 20");
-    scratch.run("join narrow --to narrow.tsv -q").ends_with_code(0);
-    scratch.run("join wide --to wide.tsv --header -q").ends_with_code(0);
+    scratch.run("join narrow -o narrow.tsv -q").ends_with_code(0);
+    scratch.run("join wide -o wide.tsv --as tsv,header -q").ends_with_code(0);
     let refused = "wide.tsv: first row: pairs of fingerprints of 256 bits, where 64 are wanted; give \
                    pairs of those";
     scratch.run("dedup narrow --pairs wide.tsv").fails_with(refused);
@@ -116,8 +116,8 @@ fn pairs_of_another_width_are_refused() {
     scratch.run("merge-pairs wide.tsv --bits 64").fails_with(refused);
     scratch.run("dedup wide --pairs narrow.tsv").fails_naming(&["64 bits, where 256 are wanted"]);
     if cfg!(feature = "parquet") {
-        scratch.run("join wide --output parquet --to wide.parquet -q").succeeds();
-        let line = "merge-pairs narrow.tsv wide.parquet --output tsv";
+        scratch.run("join wide --as parquet -o wide.parquet -q").succeeds();
+        let line = "merge-pairs narrow.tsv wide.parquet --as tsv";
         scratch.run(line).fails_naming(&["wide.parquet: columns: ", "256", "64"]);
     }
     // Files without a row tell nothing, whichever stands first.
@@ -139,8 +139,8 @@ fn pairs_of_another_width_are_refused() {
     scratch.run("merge-pairs mixed").fails_naming(&error);
     // Words of 8 bytes are no fingerprints of 32 bits.
     let error = ["raw: byte 0", "64 bits, where 32 are wanted"];
-    scratch.run("merge-pairs raw --format u64le --bits 32 --output tsv").fails_naming(&error);
+    scratch.run("merge-pairs raw --format u64le --bits 32 --as tsv").fails_naming(&error);
     for (store, raw) in [("narrow", "u32le"), ("wide", "u32le")] {
-        scratch.run(&format!("join {store} --output {raw}")).fails_naming(&[raw, "u64le"]);
+        scratch.run(&format!("join {store} --as {raw}")).fails_naming(&[raw, "u64le"]);
     }
 }

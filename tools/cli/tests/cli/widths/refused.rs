@@ -10,23 +10,23 @@ fn options_that_do_not_go_together_are_refused() {
     scratch.write("in", list(&set(1, 128, 10)));
     for line in [
         "query store 0x1 --nearest 2 --limit 3",
-        "query store 0x1 --nearest 2 --any",
-        "query store 0x1 --any --limit 2",
+        "query store 0x1 --nearest 2 --as any",
+        "query store 0x1 --as any --limit 2",
         "query store 0x1 --nearest x",
-        "query store 0x1 --any --output count",
+        "query store 0x1 --as count,any",
         "query store 0x1 -k 129",
-        "query store 0x1 --fingerprints u64",
-        "dump store --fingerprints i64",
-        "dump store --output u32le",
+        "query store 0x1 --as u64",
+        "dump store --as i64",
+        "dump store --as u32le",
         "pack in -o other --bits 48",
         "pack in -o other --bits 128 --design halves",
         "pack in -o other --bits 128 --block-bytes 512",
-        "pack in -o other --bits 128 --short-tables",
-        "pack in -o other --bits 64 --parts 2 --short-tables",
-        "create other --bits 256 --short-tables",
-        "create other --parts 2 --short-tables",
-        "plan --n 1e6 --spark --short-tables",
-        "pack in -o other --bits 128 --parts 22",
+        "pack in -o other --bits 128 --design halves:short",
+        "pack in -o other --bits 64 --design parts:2:short",
+        "create other --bits 256 --design halves:short",
+        "create other --design parts:2:short",
+        "plan --n 1e6 --spark 3 --prefer size",
+        "pack in -o other --bits 128 --design parts:22",
         "pack in -o other --bits 128 -k 129",
         "pack in -o other --bits 128 --format dec",
         "pack in -o other --bits 128 --format u32le",
@@ -91,7 +91,7 @@ fn another_width_is_an_error_that_names_file_place_and_remedy() {
         "in.jsonl: line 1, column \"fingerprint\": 12 is no fingerprint, which is a string",
     ]);
     scratch.write("in.csv", format!("fingerprint\n{}\n", base64(&wide[0][..31].to_vec(), true)));
-    scratch.run("pack in.csv -o store --bits 256 --digits base64").fails_naming(&[
+    scratch.run("pack in.csv -o store --bits 256 --format auto,base64").fails_naming(&[
         "in.csv: line 2",
         "31 bytes in base64, where a fingerprint of 256 bits has 32",
     ]);
@@ -120,7 +120,7 @@ fn what_is_put_into_a_store_has_its_width_or_nothing_changes() {
         scratch.run(line).fails_naming(&["has fingerprints of", "256", "64"]);
     }
     scratch.run("insert narrow wide.txt --unless-near -k 65").fails_naming(&["0 to 64"]);
-    scratch.run("insert wide narrow.txt --unless-near --fingerprints u64").fails_naming(&["256"]);
+    scratch.run("insert wide narrow.txt --unless-near --as u64").fails_naming(&["256"]);
     scratch.run("create new --bits 128 -k 129").fails_naming(&["0 to 128"]);
     scratch.run("create new --bits 256 --design halves").fails_naming(&["design"]);
     scratch.run("create new --bits 48").fails_naming(&["32, 64, 128 or 256"]);

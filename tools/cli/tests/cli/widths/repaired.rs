@@ -29,8 +29,8 @@ fn only_what_stands_in_a_damaged_chunk_of_the_base_is_lost() {
     let scratch = Scratch::new();
     for (bits, parts) in [(64, 5), (128, 6), (256, 7)] {
         let set = sorted(&set(5 + bits as u64, bits, 2000));
-        pack(&scratch, "store", &set, &format!("-f -k 7 --ids line --parts {parts}"));
-        let whole = scratch.run("dump store --ids").succeeds().stdout;
+        pack(&scratch, "store", &set, &format!("-f -k 7 --ids line --design parts:{parts}"));
+        let whole = scratch.run("dump store --as ids").succeeds().stdout;
         let each = CHUNK / (bits / 8);
         // A bit of a row of the second chunk.
         let header = fs::metadata(scratch.path(BASE)).unwrap().len() as usize
@@ -48,7 +48,7 @@ fn only_what_stands_in_a_damaged_chunk_of_the_base_is_lost() {
             .filter(|line| !lost.iter().any(|one| line.starts_with(&digits(one))))
             .map(|line| format!("{line}\n"))
             .collect();
-        assert_eq!(scratch.run("dump saved --ids").succeeds().stdout, saved);
+        assert_eq!(scratch.run("dump saved --as ids").succeeds().stdout, saved);
         let stat = &lines(scratch.run("stat saved --json").succeeds())[0];
         assert_eq!(stat["radius"], 7);
         // The number of parts of other widths is planned again.
@@ -63,12 +63,12 @@ fn only_what_stands_in_a_damaged_chunk_of_the_base_is_lost() {
             (&told["whole"], &told["segments"][0]["damaged_tables"]),
             (&true.into(), &1.into())
         );
-        assert_eq!(scratch.run("dump saved --ids").succeeds().stdout, whole);
+        assert_eq!(scratch.run("dump saved --as ids").succeeds().stdout, whole);
         // Without the manifest as well.
         fs::remove_file(scratch.path("store/manifest.fps")).unwrap();
         let told = repair(&scratch, 1);
         assert!(told["manifest"].is_string(), "{told}");
-        assert_eq!(scratch.run("dump saved --ids").succeeds().stdout, whole);
+        assert_eq!(scratch.run("dump saved --as ids").succeeds().stdout, whole);
         fs::remove_dir_all(scratch.path("store")).unwrap();
     }
 }
@@ -78,7 +78,7 @@ fn logs_deletions_and_windows_of_every_width_are_repaired() {
     let scratch = Scratch::new();
     for bits in super::WIDTHS {
         let _ = fs::remove_dir_all(scratch.path("store"));
-        let line = format!("create store --bits {bits} --ids none --window 1d -q");
+        let line = format!("create store --bits {bits} --id-type none --window 1d -q");
         scratch.run(&line).succeeds();
         let set = set(15 + bits as u64, bits, 90);
         for (day, set) in set.chunks(30).enumerate() {

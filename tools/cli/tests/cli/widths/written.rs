@@ -17,7 +17,7 @@ fn dump(model: &Model) -> String {
 /// Compares all that is stored, and what searches find.
 #[track_caller]
 fn check(scratch: &Scratch, store: &str, model: &Model, asked: &[Bytes], when: &str) {
-    let dumped = scratch.run(&format!("dump {store} --ids")).succeeds().stdout;
+    let dumped = scratch.run(&format!("dump {store} --as ids")).succeeds().stdout;
     assert_eq!(dumped, dump(model), "{store}, {when}");
     scratch.write("asked", list(asked));
     let stored: Vec<Bytes> = model.keys().cloned().collect();
@@ -44,7 +44,9 @@ fn csv(records: &[(Bytes, u64)]) -> String {
 #[test]
 fn what_is_inserted_and_deleted_is_there_and_gone_at_every_width() {
     let scratch = Scratch::new();
-    for (bits, options) in [(32, ""), (64, "--parts 4"), (128, ""), (256, ""), (256, "--parts 3")] {
+    for (bits, options) in
+        [(32, ""), (64, "--design parts:4"), (128, ""), (256, ""), (256, "--design parts:3")]
+    {
         let store = &format!("store{bits}{}", options.replace("--parts ", "-"));
         let created = scratch.run(&format!("create {store} --bits {bits} -k 2 {options}"));
         let named = format!("fingerprints of {bits} bits");
@@ -121,7 +123,7 @@ fn every_form_of_input_is_inserted_and_deleted_alike() {
     let scratch = Scratch::new();
     for bits in WIDTHS {
         let store = &format!("store{bits}");
-        scratch.run(&format!("create {store} --bits {bits} --ids none -q")).succeeds();
+        scratch.run(&format!("create {store} --bits {bits} --id-type none -q")).succeeds();
         let mut all: BTreeSet<Bytes> = BTreeSet::new();
         let seed = |number: usize| 100 * bits as u64 + number as u64;
         let count = forms(&set(0, bits, 10)).len();
@@ -191,7 +193,7 @@ fn unless_near_says_what_brute_force_says_at_every_width() {
             holds(&scratch, store, &stored, "unless near");
             // As JSON, of what is there already.
             scratch.write("in", list(&stored[..1]));
-            let line = format!("insert {store} in --unless-near -k 0 -q --output json {line_ids}");
+            let line = format!("insert {store} in --unless-near -k 0 -q --as json {line_ids}");
             let object = &lines(scratch.run(&line).succeeds())[0];
             assert_eq!((&object["verdict"], &object["distance"]), (&"near".into(), &0.into()));
             assert_eq!(object["near"], digits(&stored[0]));
@@ -204,7 +206,7 @@ fn windows_go_and_are_searched_at_every_width() {
     let scratch = Scratch::new();
     for bits in WIDTHS {
         let store = &format!("store{bits}");
-        let line = format!("create {store} --bits {bits} --ids none --window 1d -q");
+        let line = format!("create {store} --bits {bits} --id-type none --window 1d -q");
         scratch.run(&line).succeeds();
         let days: Vec<Vec<Bytes>> =
             (0..3).map(|day| set(91 + day + bits as u64, bits, 60)).collect();

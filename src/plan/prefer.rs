@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 
 /// What a plan is chosen for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Objective {
+pub enum Prefer {
     /// Little space: a hundredth of it is worth a twelfth of the latency.
     Size,
     /// The least product of space and latency, within what the fingerprints take uncompressed: 4 or 8
@@ -17,19 +17,19 @@ pub enum Objective {
     Speed,
 }
 
-impl Objective {
+impl Prefer {
     /// What a plan is worth; less is better.
     pub(super) fn score(self, bytes: f64, latency: f64) -> f64 {
         let eighth = |x: f64| x.sqrt().sqrt().sqrt();
         match self {
-            Objective::Size => bytes * eighth(latency),
-            Objective::Balanced => bytes * latency,
-            Objective::Speed => eighth(bytes) * latency,
+            Prefer::Size => bytes * eighth(latency),
+            Prefer::Balanced => bytes * latency,
+            Prefer::Speed => eighth(bytes) * latency,
         }
     }
 }
 
-impl FromStr for Objective {
+impl FromStr for Prefer {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
