@@ -77,7 +77,7 @@ impl fmt::Display for Costs {
             f,
             "# What the steps of the work cost on a machine, in nanoseconds where nothing"
         )?;
-        writeln!(f, "# else is said. Read by `fpstore plan --calibration` and `fpstore pack`.")?;
+        writeln!(f, "# else is said. Read by `fpstore bench --calibration`.")?;
         let Self { search, disk, join, sweep, pack } = *self;
         text::write(f, "search", search)?;
         text::write(f, "disk", disk)?;

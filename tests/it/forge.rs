@@ -41,6 +41,11 @@ pub use wide_good::{PackedSpec, changed as changed_wide, packed_specs, wide_segm
 pub use writer::SegmentSpec;
 pub use written::{WrittenVector, written};
 
+/// What ids are places in, of the good cases of stores with names.
+pub fn names_of_case() -> Vec<names_writer::Name> {
+    named::urls(named::ENOUGH)
+}
+
 use crate::oracle::crc;
 use crate::spec;
 

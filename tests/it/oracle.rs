@@ -17,6 +17,7 @@ mod prefix;
 mod table;
 mod wide;
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::io;
 use std::path::Path;
@@ -63,6 +64,9 @@ pub struct PlainStore {
     pub generation: u64,
     pub segments: Vec<PlainSegment>,
     pub recipe: Option<String>,
+    /// All names of its files and logs, ascending, each once, if its ids are names: these are
+    /// places among them.
+    pub names: Option<Vec<Vec<u8>>>,
     /// What its logs insert.
     pub insertions: Vec<PlainInsertion>,
     /// What its logs delete.
@@ -256,7 +260,7 @@ pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
     let opened = entries.iter().map(|segment| open_segment(files, segment));
     let opened = opened.collect::<Checked<Vec<_>>>()?;
     let logs = manifest.log.map(|entry| log::read_logs(files, &entry, manifest.store_id));
-    let logs = logs.transpose()?.unwrap_or_default();
+    let mut logs = logs.transpose()?.unwrap_or_default();
     let segments = entries.iter().zip(&opened);
     let width = manifest.names.map_or(0, |(_, name_bytes)| name_bytes);
     let width = usize::from(width);
@@ -266,6 +270,7 @@ pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
         let windows = segments.iter_mut().zip(entries);
         windows.for_each(|(segment, entry)| segment.window = Some(entry.window));
     }
+    let names = manifest.names.is_some().then(|| number_names(&mut segments, &mut logs));
     Ok(PlainStore {
         bits: manifest.bits,
         planned_radius: manifest.planned_radius,
@@ -274,11 +279,39 @@ pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
         generation: manifest.generation,
         segments,
         recipe: manifest.recipe,
+        names,
         insertions: logs.insertions,
         deletions: logs.deletions,
         torn: logs.torn,
         skipped: manifest.skipped,
     })
+}
+
+/// Makes of ids, which are places in lists of each segment and of the logs, places in a list of all.
+fn number_names(segments: &mut [PlainSegment], logs: &mut log::Logs) -> Vec<Vec<u8>> {
+    let of_segments = segments.iter().flat_map(|segment| segment.names.iter().flatten());
+    let all: BTreeSet<Vec<u8>> = of_segments.chain(&logs.names).cloned().collect();
+    let all: Vec<Vec<u8>> = all.into_iter().collect();
+    // [NAM-13] says that there are such names.
+    let place = |names: &[Vec<u8>], id: u64| {
+        names
+            .get(id as usize)
+            .and_then(|name| all.binary_search(name).ok())
+            .map_or(id, |at| at as u64)
+    };
+    for segment in segments {
+        let Some(names) = &segment.names else { continue };
+        let ids = segment.ids.iter_mut().flatten().flatten();
+        ids.for_each(|id| *id = place(names, *id));
+        if !is(Wrong::DeletedNumbersAnywhere) {
+            let ids = segment.deletions.iter_mut().filter_map(|deletion| deletion.id.as_mut());
+            ids.for_each(|id| *id = place(names, *id));
+        }
+    }
+    let inserted = logs.insertions.iter_mut().filter_map(|insertion| insertion.id.as_mut());
+    let deleted = logs.deletions.iter_mut().filter_map(|deletion| deletion.id.as_mut());
+    inserted.chain(deleted).for_each(|id| *id = place(&logs.names, *id));
+    all
 }
 
 fn read_file(files: Files<'_>, name: &str, rule: &'static str) -> Checked<Vec<u8>> {
@@ -394,7 +427,8 @@ fn read_segment(
     if let Some((names, entry)) = opened.names.as_ref().zip(segment.names.as_ref()) {
         // What is too short for a count is rejected below.
         let count = names.1.get(16..24).map_or(u64::MAX, LittleEndian::read_u64);
-        for &id in ids.iter().flatten().flatten() {
+        let deleted = opened.deletions.iter().filter_map(|deletion| deletion.id.as_ref());
+        for &id in ids.iter().flatten().flatten().chain(deleted) {
             require(id < count, "NAM-13", || format!("id {id} of {count} names"))?;
         }
         let read = names::read_names(&names.1, entry).map_err(in_file(&names.0))?;

@@ -29,6 +29,8 @@ pub struct Vector {
     ids: Option<Vec<Vec<u64>>>,
     /// The windows of each of them, of a good one that has windows.
     windows: Option<Vec<Vec<u64>>>,
+    /// What ids are places in, of a good one whose ids are names.
+    names: Option<Vec<Vec<u8>>>,
 }
 
 impl Vector {
@@ -115,6 +117,7 @@ fn packed_wide(directory: &Path) -> Vec<Vector> {
             fingerprints: segment.rows(),
             ids: segment.ids.map(|(ids, _)| ids),
             windows: None,
+            names: None,
         });
     }
     vectors
@@ -169,6 +172,7 @@ pub fn vectors() -> Vec<Vector> {
             fingerprints: all_bits(&spec),
             ids: ascending(spec.ids),
             windows: None,
+            names: None,
         });
     }
     vectors.extend(packed_wide(temporary.path()));
@@ -186,13 +190,14 @@ pub fn vectors() -> Vec<Vector> {
             fingerprints: if case.rule.is_empty() { all_bits(&spec) } else { vec![] },
             ids: ascending(spec.ids).filter(|_| case.rule.is_empty()),
             windows: None,
+            names: case.name.starts_with("good-names").then(forge::names_of_case),
         });
     }
     for vector in forge::written() {
-        let forge::WrittenVector { name, rule, sentence, files, fingerprints, ids, windows } =
+        let forge::WrittenVector { name, rule, sentence, files, fingerprints, ids, windows, names } =
             vector;
         let (name, rule, sentence) = (name.to_string(), rule.to_string(), sentence.to_string());
-        vectors.push(Vector { name, sentence, rule, files, fingerprints, ids, windows });
+        vectors.push(Vector { name, sentence, rule, files, fingerprints, ids, windows, names });
     }
     vectors.sort_by(|a, b| a.name.cmp(&b.name));
     vectors
@@ -250,14 +255,13 @@ fn id_lines(ids: &[Vec<u64>]) -> String {
 
 /// Both readers give these ids for these fingerprints, or none; and both, and a search, find all that is near.
 fn compare_ids<F: Fingerprint>(vector: &Vector, plain: &oracle::PlainStore, store: &Store<F>) {
-    // Of stores with names there are vectors of one segment.
-    let names = plain.segments.first().and_then(|segment| segment.names.clone());
-    let plain = plain.ids();
+    assert_eq!(plain.names, vector.names, "{}", vector.name);
+    let (names, plain) = (&vector.names, plain.ids());
     assert_eq!(store.has_ids(), vector.ids.is_some(), "{}", vector.name);
     for (i, fingerprint) in vector.fingerprints.iter().enumerate() {
         let expected = vector.ids.as_ref().map_or(vec![], |ids| ids[i].clone());
         let own = F::from_be_slice(fingerprint).unwrap();
-        if let Some(names) = &names {
+        if let Some(names) = names {
             let found: Vec<Vec<u8>> = store.ids(own).unwrap().map(Result::unwrap).collect();
             let expected = expected.iter().map(|&id| names[id as usize].clone());
             assert!(found.into_iter().eq(expected), "{}: {fingerprint:x?}", vector.name);
@@ -337,7 +341,7 @@ fn minimal(vector: &Vector) -> &'static str {
 fn readme(vectors: &[Vector]) -> String {
     let mut text = String::from(
         "# Test vectors of format version 1\n\n\
-         One store per directory. `good-*` are read, and `good-NAME.hex` lists their fingerprints, `good-NAME.ids` their ids, `good-NAME.windows` their windows; `bad-*` are rejected\n\
+         One store per directory. `good-*` are read, and `good-NAME.hex` lists their fingerprints, `good-NAME.ids` their ids, `good-NAME.names` what these are numbers of, `good-NAME.windows` their windows; `bad-*` are rejected\n\
          as corrupt and `unsupported-*` as unsupported, by a reader that checks every rule. *message* is what fpstore says of it, from\n\
          the tag of the rule on; the program puts the file and the byte before it. `-before-` in a name: of two defects, the one to report.\n\
          *minimal* is what a reader of the minimal profile does, where that is another thing.\n\
@@ -376,6 +380,9 @@ fn bless(vectors: &[Vector]) {
         }
         if let Some(ids) = &vector.ids {
             fs::write(root.join(format!("{}.ids", vector.name)), id_lines(ids)).unwrap();
+        }
+        if let Some(names) = &vector.names {
+            fs::write(root.join(format!("{}.names", vector.name)), hex_lines(names)).unwrap();
         }
         if let Some(windows) = &vector.windows {
             fs::write(root.join(format!("{}.windows", vector.name)), id_lines(windows)).unwrap();
@@ -450,6 +457,10 @@ fn committed_vectors_are_what_the_library_packs_and_both_readers_agree_on_them()
                 let list = fs::read_to_string(root.join(format!("{}.ids", vector.name))).unwrap();
                 assert_eq!(list, id_lines(ids), "{}", vector.name);
             }
+            if let Some(names) = &vector.names {
+                let list = fs::read_to_string(root.join(format!("{}.names", vector.name))).unwrap();
+                assert_eq!(list, hex_lines(names), "{}", vector.name);
+            }
         } else {
             let plain = plain.expect_err(&vector.name);
             let (message, unsupported) = reason(&library.expect_err(&vector.name));
@@ -467,6 +478,7 @@ fn committed_vectors_are_what_the_library_packs_and_both_readers_agree_on_them()
     let lists = vectors.iter().filter(|v| v.rule.is_empty()).count();
     let ids = vectors.iter().filter(|v| v.ids.is_some()).count();
     let windows = vectors.iter().filter(|v| v.windows.is_some()).count();
-    let expected = vectors.len() + lists + ids + windows + 1;
+    let names = vectors.iter().filter(|v| v.names.is_some()).count();
+    let expected = vectors.len() + lists + ids + windows + names + 1;
     assert_eq!(fs::read_dir(&root).unwrap().count(), expected);
 }

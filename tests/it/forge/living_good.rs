@@ -43,6 +43,7 @@ pub fn good_of(
         fingerprints: held.iter().map(|&(one, _, _)| wide_bits(one, bits)).collect(),
         ids: all(held.iter().map(|&(_, ids, _)| ids.to_vec()).collect()),
         windows: all(held.iter().map(|&(_, _, windows)| windows.to_vec()).collect()),
+        names: None,
     }
 }
 
@@ -63,6 +64,7 @@ pub fn vectors() -> Vec<WrittenVector> {
     vectors.extend(torn());
     vectors.extend(segments());
     vectors.extend(windows());
+    vectors.extend(names());
     vectors.extend(manifests());
     vectors
 }
@@ -412,6 +414,40 @@ pub fn with_windows() -> LivingSpec {
         layout: Some("design=halves block-bytes=512"),
         ..with_ids(vec![log(operations, 0)])
     }
+}
+
+fn names() -> Vec<WrittenVector> {
+    let list = ["", "a", "https://a.example/", "https://a.example/1", "https://b.example/", "é"];
+    let list: Vec<Vec<u8>> = list.iter().map(|name| name.as_bytes().to_vec()).collect();
+    let [empty, a, first, second, other, accent] = [0, 1, 2, 3, 4, 5];
+    // The lists of the segments are others, so the same name has another number in each.
+    let one = small(1, &[A, B, C], Some(&[&[first, accent], &[other], &[second]]));
+    let two = small(2, &[A, D], Some(&[&[a, first], &[empty]]));
+    let operations: &[&[Op]] = &[
+        &[Insert(E, empty, 18_000), Insert(A, first, 18_000), Delete(C, second)],
+        &[Delete(A, first), Insert(F, second, 18_001), Insert(F, a, 18_001), DeleteAll(D)],
+        &[Insert(A, first, 18_001), Delete(F, accent)],
+    ];
+    let spec = LivingSpec {
+        segments: vec![one, two],
+        deletions: vec![(1, 6, vec![]), (2, 9, vec![(A, Some(accent), 8), (B, Some(first), 7)])],
+        sequence: 9,
+        windows: Some((86_400, vec![18_002, 18_001])),
+        names: list.clone(),
+        ..with_ids(vec![log(operations, 0)])
+    };
+    let held: Held<'_> = &[
+        (A, &[a, first], &[18_001]),
+        (B, &[other], &[18_002]),
+        (E, &[empty], &[18_000]),
+        (F, &[a, second], &[18_001]),
+    ];
+    let sentence = "Ids are names: each of two segments has a list of its own, with those of its deletions, \
+         and the log has the names themselves. Deletions of pairs are by name, in all segments.";
+    vec![WrittenVector {
+        names: Some(list),
+        ..good("good-living-names", sentence, living_parts(&spec), held)
+    }]
 }
 
 fn windows() -> Vec<WrittenVector> {

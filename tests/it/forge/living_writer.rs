@@ -2,9 +2,13 @@
 //!
 //! It writes what it is told, however wrong that is. Cases change [`Parts`] before they are put together.
 
+use std::collections::BTreeSet;
+
+use super::names_writer::{Name, NamesSpec};
 use super::wide_writer::widen;
 use super::writer::{
-    DELETIONS, Parts, STORE_ID, SegmentSpec, StoreSpec, add_file, entry_of_file, put, start_header,
+    DELETIONS, NAMES, Parts, STORE_ID, SegmentSpec, StoreSpec, add_file, entry_of_file, put,
+    start_header,
 };
 use super::{end, reseal_header};
 use crate::oracle::crc;
@@ -41,6 +45,8 @@ pub struct LivingSpec {
     pub first_log: u64,
     pub sequence: u64,
     pub ids: bool,
+    /// What ids are places in, where they are names, ascending.
+    pub names: Vec<Name>,
     /// Length of windows, and that of each segment.
     pub windows: Option<(u64, Vec<u64>)>,
     pub layout: Option<&'static str>,
@@ -85,6 +91,7 @@ pub struct Log {
     /// The sequence of the next operation.
     pub next: u64,
     ids: bool,
+    names: Vec<Name>,
     windows: bool,
     bits: u16,
     pub bytes: Vec<u8>,
@@ -93,14 +100,20 @@ pub struct Log {
 impl Log {
     /// A log of nothing but a header and a note that says nothing.
     pub fn new(number: u64, next: u64, ids: bool, windows: bool) -> Self {
-        let (bits, bytes) = (64, vec![0; end("log-header")]);
-        let mut log = Self { number, next, ids, windows, bits, bytes };
+        Self::named(number, next, ids, windows, &[])
+    }
+
+    /// As [`Self::new`]; ids are places in these names, if there are some.
+    fn named(number: u64, next: u64, ids: bool, windows: bool, names: &[Name]) -> Self {
+        let (bits, bytes, names) = (64, vec![0; end("log-header")], names.to_vec());
+        let mut log = Self { number, next, ids, names, windows, bits, bytes };
         let table = "log-header";
         start_header(&mut log.bytes, table, b'L');
         put(&mut log.bytes, table, "store_id", STORE_ID);
         put(&mut log.bytes, table, "log_number", number.into());
         put(&mut log.bytes, table, "sequence", next.into());
-        put(&mut log.bytes, table, "flags", u128::from(ids) + 2 * u128::from(windows));
+        let flags = u128::from(ids) + 2 * u128::from(windows);
+        put(&mut log.bytes, table, "flags", flags + 4 * u128::from(!log.names.is_empty()));
         reseal_header(&mut log.bytes);
         log.bytes.extend([0; NOTE]);
         log
@@ -118,18 +131,25 @@ impl Log {
     fn payload(&self, operations: &[Op]) -> Vec<u8> {
         let mut payload = Vec::new();
         for &operation in operations {
-            let (tag, fingerprint, numbers) = match operation {
+            let (tag, fingerprint, id, window) = match operation {
                 Op::Insert(fingerprint, id, window) => {
                     let id = Some(id).filter(|_| self.ids);
-                    let window = Some(window).filter(|_| self.windows);
-                    (1, fingerprint, id.into_iter().chain(window).collect())
+                    (1, fingerprint, id, Some(window).filter(|_| self.windows))
                 }
-                Op::Delete(fingerprint, id) => (2, fingerprint, vec![id]),
-                Op::DeleteAll(fingerprint) => (3, fingerprint, vec![]),
+                Op::Delete(fingerprint, id) => (2, fingerprint, Some(id), None),
+                Op::DeleteAll(fingerprint) => (3, fingerprint, None, None),
             };
             payload.push(tag);
             payload.extend(widen(fingerprint, self.bits));
-            payload.extend(numbers.into_iter().flat_map(u64::to_le_bytes));
+            match id {
+                Some(id) if !self.names.is_empty() => {
+                    let name = &self.names[id as usize];
+                    payload.extend((name.len() as u16).to_le_bytes());
+                    payload.extend(name);
+                }
+                id => payload.extend(id.into_iter().flat_map(u64::to_le_bytes)),
+            }
+            payload.extend(window.into_iter().flat_map(u64::to_le_bytes));
         }
         payload
     }
@@ -194,6 +214,9 @@ impl LivingSpec {
 
 pub fn living_parts(spec: &LivingSpec) -> Parts {
     let next_segment = spec.segments.iter().map(|segment| segment.number + 1).max().unwrap_or(1);
+    let mut spec = spec.clone();
+    let lists = name_segments(&mut spec);
+    let spec = &spec;
     let segments = spec.segments.clone();
     let bits = spec.width();
     let store = StoreSpec { bits, segments, next_segment, generation: 5 };
@@ -201,6 +224,7 @@ pub fn living_parts(spec: &LivingSpec) -> Parts {
     if !spec.logs.is_empty() {
         let mut payload = vec![0; end("log-section")];
         let flags = u128::from(spec.ids) + 2 * u128::from(spec.windows.is_some());
+        let flags = flags + 4 * u128::from(!spec.names.is_empty());
         for (field, value) in [
             ("first_log", spec.first_log.into()),
             ("sequence", spec.sequence.into()),
@@ -212,6 +236,14 @@ pub fn living_parts(spec: &LivingSpec) -> Parts {
             put(&mut payload, "log-section", field, value);
         }
         parts.sections.push((LOG, BOTH, payload));
+    }
+    if !spec.names.is_empty() {
+        parts.set(1, "name_kind", 1);
+    }
+    for (place, file) in lists.into_iter().enumerate() {
+        let number = spec.segments[place].number;
+        add_file(parts.segment(place), NAMES, &file);
+        parts.files.insert(format!("segment-{number:016x}-names.fpn"), file);
     }
     for (segment, sequence, deletions) in &spec.deletions {
         let place = spec.segments.iter().position(|at| at.number == *segment);
@@ -234,7 +266,7 @@ pub fn living_parts(spec: &LivingSpec) -> Parts {
     }
     let mut next = spec.sequence + 1;
     for (number, log_spec) in (spec.first_log..).zip(&spec.logs) {
-        let mut log = Log::new(number, next, spec.ids, spec.windows.is_some());
+        let mut log = Log::named(number, next, spec.ids, spec.windows.is_some(), &spec.names);
         log.bits = spec.width();
         log_spec.records.iter().for_each(|record| log.push(&record.operations, record.behind));
         if log_spec.sealed {
@@ -244,6 +276,29 @@ pub fn living_parts(spec: &LivingSpec) -> Parts {
         parts.files.insert(log.name(), log.bytes);
     }
     parts
+}
+
+/// Makes of ids of segments and of their deletions places in lists of their own; gives the names
+/// files of all segments, none where ids are numbers.
+fn name_segments(spec: &mut LivingSpec) -> Vec<Vec<u8>> {
+    let LivingSpec { segments, deletions, names, .. } = spec;
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let list = |segment: &mut SegmentSpec| {
+        let (ids, _) = segment.ids.as_mut().expect("a store with names has ids");
+        let of_segment = deletions.iter_mut().filter(|(number, _, _)| *number == segment.number);
+        let deleted = of_segment.flat_map(|(_, _, list)| list.iter_mut());
+        let mut all: Vec<&mut u64> = ids.iter_mut().flatten().collect();
+        all.extend(deleted.filter_map(|(_, id, _)| id.as_mut()));
+        let used: BTreeSet<u64> = all.iter().map(|id| **id).collect();
+        for id in all {
+            *id = used.range(..*id).count() as u64;
+        }
+        let own: Vec<Name> = used.into_iter().map(|id| names[id as usize].clone()).collect();
+        NamesSpec::new(&own).write()
+    };
+    segments.iter_mut().map(list).collect()
 }
 
 fn deletions_file(segment: u64, deletions: &[Deleted], bits: u16) -> Vec<u8> {

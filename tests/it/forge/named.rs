@@ -6,10 +6,10 @@ use super::writer::{NAMES, add_file};
 use super::{Case, Forge, Place, case};
 
 /// More than the greatest id of the base, and as many as that.
-const ENOUGH: usize = 70;
+pub const ENOUGH: usize = 70;
 const TOO_FEW: usize = 69;
 
-fn urls(count: usize) -> Vec<Name> {
+pub fn urls(count: usize) -> Vec<Name> {
     let name = |i: usize| format!("https://{}.example/{i:03}", (b'a' + (i / 30) as u8) as char);
     (0..count).map(|i| name(i).into_bytes()).collect()
 }

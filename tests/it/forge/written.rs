@@ -1,6 +1,7 @@
 //! Vectors that the library does not write, by the plain [`writer`](super::writer).
 
 use super::bases::{scattered, steps};
+use super::names_writer::Name;
 use super::wide_writer::wide_bits;
 use super::writer::{Files, SegmentSpec, StoreSpec, TableSpec, write_store};
 
@@ -19,6 +20,8 @@ pub struct WrittenVector {
     pub ids: Option<Vec<Vec<u64>>>,
     /// The windows of each of them, of a good one that has windows.
     pub windows: Option<Vec<Vec<u64>>>,
+    /// What ids are places in, of a good one whose ids are names.
+    pub names: Option<Vec<Name>>,
 }
 
 pub const XOR: u8 = 1;
@@ -73,7 +76,7 @@ pub fn good(name: &'static str, sentence: &'static str, spec: StoreSpec) -> Writ
     let ids = has_ids.then(|| all.values().cloned().collect());
     let fingerprints = all.into_keys().map(|one| wide_bits(one, spec.bits)).collect();
     let files = write_store(&spec);
-    WrittenVector { name, rule: "", sentence, files, fingerprints, ids, windows: None }
+    WrittenVector { name, rule: "", sentence, files, fingerprints, ids, windows: None, names: None }
 }
 
 pub fn bad(
@@ -92,8 +95,8 @@ pub fn rejected(
     sentence: &'static str,
     files: Files,
 ) -> WrittenVector {
-    let (fingerprints, ids, windows) = (Vec::new(), None, None);
-    WrittenVector { name, rule, sentence, files, fingerprints, ids, windows }
+    let (fingerprints, ids, windows, names) = (Vec::new(), None, None, None);
+    WrittenVector { name, rule, sentence, files, fingerprints, ids, windows, names }
 }
 
 /// All of them.

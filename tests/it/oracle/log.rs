@@ -10,6 +10,8 @@ use super::{Checked, Fields, Files, all_zero, crc, in_file, require, require_equ
 pub struct Logs {
     pub insertions: Vec<PlainInsertion>,
     pub deletions: Vec<PlainDeletion>,
+    /// What the ids above are places in, in a store with names.
+    pub names: Vec<Vec<u8>>,
     /// The sequence of the next operation.
     pub next: u64,
     /// Whether the last one is torn.
@@ -225,14 +227,28 @@ impl Logs {
             };
             let has_window = has_window || entry.windows && is(Wrong::DeletionsWithWindows);
             let of_fingerprint = or(entry.fingerprint_bytes, Wrong::LogFingerprintsOf8, 8);
-            let bytes = of_fingerprint + 8 * (usize::from(has_id) + usize::from(has_window));
+            let named = has_id && entry.names;
+            let mut of_id = 8 * usize::from(has_id);
+            if named {
+                let length = fields.0.get(of_fingerprint..).and_then(|rest| rest.get(..2));
+                let length = length.map_or(0, |length| Fields(length).u16().into());
+                of_id = or(2, Wrong::LoggedLengthsOf4, 4) + length;
+            }
+            let bytes = of_fingerprint + of_id + 8 * usize::from(has_window);
             let fits = fields.0.len() >= bytes;
             require(fits, "LOG-6", || malformed("an operation is cut off"))?;
             if !fits {
                 return Ok(());
             }
             let fingerprint = fields.fingerprint(of_fingerprint);
-            let mut id = has_id.then(|| fields.u64());
+            let mut id = match named {
+                true => {
+                    let name = fields.bytes(of_id);
+                    self.names.push(name[or(2, Wrong::LoggedLengthsOf4, 4)..].to_vec());
+                    Some(self.names.len() as u64 - 1)
+                }
+                false => has_id.then(|| fields.u64()),
+            };
             let mut window = has_window.then(|| fields.u64());
             if is(Wrong::WindowBeforeId) && has_id && has_window {
                 (id, window) = (window, id);

@@ -314,6 +314,8 @@ wrong! {
     PairsOnce: "coincidences count each pair once",
     PaddingOfStartsOnly: "only the padding behind the starts is checked",
     // Section 10.
+    LoggedLengthsOf4: "a name in a log has a length of 4 bytes",
+    DeletedNumbersAnywhere: "a number in a deletions file is that of a name in every segment",
     NameGroupsOf32: "a group has 32 names",
     NameGroupsOf128: "a group has 128 names",
     NamePagesOf32: "a page has 32 groups of names",

@@ -463,7 +463,7 @@ impl<F: Fingerprint> PairReader<F> {
 fn shape<F: Fingerprint>() -> String {
     format!(
         "is no pair: two fingerprints of {} hexadecimal digits and their distance, and the ids of \
-         both or of none, separated by tabs; give files that `join` wrote, without --fingerprints",
+         both or of none, separated by tabs; give files that `join` wrote, without --as u64 or i64",
         F::BITS / 4
     )
 }
