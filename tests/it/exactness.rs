@@ -60,7 +60,7 @@ proptest! {
         set in sets(), seed in any::<u64>(), design in designs(),
         codec in prop::option::of(prop::sample::select(&Codec::ALL[..])),
         low_bits in prop::option::of(prop::sample::select(vec![0u32, 8, 16, 24, 32, 40, 48])),
-        size in 8u32..=16, k in prop_oneof![4 => 0u32..12, 1 => 12u32..=70], short in any::<bool>(),
+        size in 8u32..=13, k in prop_oneof![4 => 0u32..12, 1 => 12u32..=70], short in any::<bool>(),
     ) {
         // A single table is whole.
         let short = short && design.table_count() > 1;

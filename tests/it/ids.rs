@@ -55,7 +55,7 @@ proptest! {
 
     #[test]
     fn ids_are_those_of_a_map(
-        map in maps(), seed in any::<u64>(), size in 8u32..=16,
+        map in maps(), seed in any::<u64>(), size in 8u32..=13,
         design in prop::sample::select(Design::NAMES),
     ) {
         let temporary = tempfile::tempdir().unwrap();

@@ -260,67 +260,35 @@ fn mend_manifest(manifest: &mut [u8], files: &Files) -> Option<()> {
 }
 
 fn mend_payload(kind: usize, payload: &mut [u8], files: &Files) -> Option<()> {
-    // Kinds of section 3.2.
-    match kind {
-        2 => {
-            let number = get(payload, 0, "segment-section", "segment_number")?;
-            let (count, bytes, index) = (
-                get(payload, 0, "segment-section", "table_count")?,
-                get(payload, 0, "segment-section", "entry_bytes")?,
-                get(payload, 0, "segment-section", "index")?,
-            );
-            for i in 0..count {
-                let at = end("segment-section") + i * bytes;
-                let name = match (index, i) {
-                    (0, i) => format!("segment-{number:016x}-table-{i:03}.fpt"),
-                    (_, 0) => format!("segment-{number:016x}-base.fpb"),
-                    (_, i) => format!("segment-{number:016x}-part-{:03}.fpp", i - 1),
-                };
-                mend_entry(payload, files, at, "table-entry", "footer_crc", &name);
-            }
+    // SEGMENT (section 5.4): the others state nothing of files.
+    if kind != 2 {
+        return Some(());
+    }
+    let of_payload = |field| get(payload, 0, "segment-section", field);
+    let (number, count) = (of_payload("segment_number")?, of_payload("table_count")?);
+    let (index, further) = (of_payload("index")?, of_payload("further")?);
+    let start = format!("segment-{number:016x}");
+    let tables = (0..count).map(|i| match (index, i) {
+        (0, i) => format!("{start}-table-{i:03}.fpt"),
+        (_, 0) => format!("{start}-base.fpb"),
+        (_, i) => format!("{start}-part-{:03}.fpp", i - 1),
+    });
+    let others = ["ids.fpi", "names.fpn", "deletions.fpd"].into_iter().enumerate();
+    let others = others.filter(|(bit, _)| further >> bit & 1 == 1);
+    let names = tables.chain(others.map(|(_, name)| format!("{start}-{name}")));
+    for (place, name) in names.enumerate() {
+        let at = end("segment-section").saturating_add(place.saturating_mul(end("file-entry")));
+        if at > payload.len() {
+            break;
         }
-        3 => {
-            let number = get(payload, 0, "ids-section", "segment_number")?;
-            let name = format!("segment-{number:016x}-ids.fpi");
-            mend_entry(payload, files, 0, "ids-section", "directory_crc", &name)?;
-        }
-        4 => {
-            let count = get(payload, 0, "deletions-section", "entry_count")?;
-            let bytes = get(payload, 0, "deletions-section", "entry_bytes")?;
-            for i in 0..count.min(payload.len()) {
-                let at = end("deletions-section") + i * bytes;
-                let number = get(payload, at, "deletions-entry", "segment_number")?;
-                if get(payload, at, "deletions-entry", "file_bytes")? != 0 {
-                    let name = format!("segment-{number:016x}-deletions.fpd");
-                    mend_entry(payload, files, at, "deletions-entry", "footer_crc", &name);
-                }
-            }
-        }
-        10 => {
-            let count = get(payload, 0, "names-section", "entry_count")?;
-            let bytes = get(payload, 0, "names-section", "entry_bytes")?;
-            for i in 0..count.min(payload.len()) {
-                let at = end("names-section") + i * bytes;
-                let number = get(payload, at, "names-entry", "segment_number")?;
-                let name = format!("segment-{number:016x}-names.fpn");
-                mend_entry(payload, files, at, "names-entry", "directory_crc", &name);
-            }
-        }
-        _ => {}
+        mend_entry(payload, files, at, &name);
     }
     Some(())
 }
 
-fn mend_entry(
-    payload: &mut [u8],
-    files: &Files,
-    at: usize,
-    table: &str,
-    last: &str,
-    name: &str,
-) -> Option<()> {
+fn mend_entry(payload: &mut [u8], files: &Files, at: usize, name: &str) -> Option<()> {
     let file = files.get(name)?;
-    set(payload, at, table, "file_bytes", file.len() as u64)?;
-    set(payload, at, table, "header_crc", header_crc(file)?.into())?;
-    set(payload, at, table, last, last_crc(file)?.into())
+    set(payload, at, "file-entry", "file_bytes", file.len() as u64)?;
+    set(payload, at, "file-entry", "header_crc", header_crc(file)?.into())?;
+    set(payload, at, "file-entry", "end_crc", last_crc(file)?.into())
 }

@@ -28,7 +28,7 @@ fn the_help_is_that_of_a_subcommand_of_the_tool() {
 #[test]
 fn manual_pages_and_completions_are_those_of_a_subcommand() {
     let scratch = Scratch::new();
-    scratch.run("man --to man1").succeeds();
+    scratch.run("man -o man1").succeeds();
     for (line, name) in [("man", "fpstore-bench"), ("man compare", "fpstore-bench-compare")] {
         let page = scratch.run(line).succeeds().stdout;
         let written = std::fs::read_to_string(scratch.path(&format!("man1/{name}.1"))).unwrap();

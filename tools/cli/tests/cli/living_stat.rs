@@ -128,7 +128,7 @@ fn counts_are_those_of_what_is_stored() {
     };
     let told = first("stat store");
     assert!(told.starts_with("store: 1 fingerprint, "), "{told}");
-    assert!(!told.contains("0.00 bytes per fingerprint"), "{told}");
+    assert!(!told.contains(" 0.00 bytes per fingerprint"), "{told}");
     // All files but the lock.
     assert_eq!(stat(&scratch)["bytes"], bytes());
     // The same one in a segment and in the log, in two segments, and deleted.

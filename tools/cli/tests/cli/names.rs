@@ -357,7 +357,7 @@ mod typed {
             let scratch = Scratch::new();
             scratch.write("in.parquet", &files(field, array)[0]);
             scratch.run("pack in.parquet -o store -k 1 --id-column key -q").succeeds();
-            scratch.run("dump store --ids --as parquet -o dump.parquet").succeeds();
+            scratch.run("dump store --as parquet,ids -o dump.parquet").succeeds();
             scratch.write("all.txt", "0000000000000001\n0000000000000002\n");
             scratch
                 .run("query store --from all.txt -k 64 --as parquet -o query.parquet")

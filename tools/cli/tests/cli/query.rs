@@ -232,7 +232,7 @@ fn the_exit_code_says_whether_something_matched() {
     let scratch = Scratch::new();
     scratch.pack("store", &[0], "");
     for shape in ["tsv", "count", "json"] {
-        let line = |query| format!("query store {query} --output {shape}");
+        let line = |query| format!("query store {query} --as {shape}");
         assert_eq!(scratch.run(&line("0x1")).ends_with_code(0).stderr, "");
         assert_eq!(scratch.run(&line("0xff")).ends_with_code(1).stderr, "");
         assert_eq!(scratch.run(&line("0xff 0x1")).ends_with_code(0).stderr, "");
@@ -279,7 +279,7 @@ fn files_of_queries_print_the_same_as_pipes() {
     scratch.write("queries.u64", raw(&queries));
     for k in [0, 3, 7] {
         for shape in ["tsv", "json", "count"] {
-            let options = format!("--output {shape} -k {k} --format u64le");
+            let options = format!("--as {shape} -k {k} --format u64le");
             // A pipe is answered by what has arrived.
             let line = format!("query store --from - {options}");
             let expected = scratch.run_with(&line, &raw(&queries)).ends_with_code(0).stdout;
@@ -337,7 +337,7 @@ fn more_queries_than_fit_are_answered_in_pieces_and_in_order() {
     let line = line.replace("--from queries.u64", "--from - --format u64le");
     assert!(scratch.run_with(&line, &raw(&queries)).succeeds().stdout == expected);
     let hex: String = queries.iter().map(|query| format!("{query:016x}\n")).collect();
-    let line = line.replace("u64le", "csv --format auto,no-header");
+    let line = line.replace("u64le", "csv,no-header");
     assert!(scratch.run_with(&line, hex.as_bytes()).succeeds().stdout == expected);
 }
 

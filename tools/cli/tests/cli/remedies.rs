@@ -266,7 +266,7 @@ const REMEDIES: &[(&str, &str, &str)] = &[
     ("pack in --append plain --ids line", "leave --ids", "pack in --append plain"),
     ("query plain", "give --from FILE", "query plain --from in"),
     ("query plain 0x7 --as parquet", "give -o FILE", "query plain 0x7 --as parquet -o x4"),
-    ("query plain 0x7 --as count,any", "give --as tsv, json", "query plain 0x7 --as json,any"),
+    ("query plain 0x7 --as count,any", "give --as any, json,any", "query plain 0x7 --as json,any"),
     ("query plain 0x7 --since 1d", "leave --since and --until out", "query plain 0x7"),
     ("query plain 0x7 --as json,header", "give --as tsv", "query plain 0x7 --as tsv,header"),
     ("dump plain --as ids", "leave ids out", "dump plain"),

@@ -259,7 +259,8 @@ impl Victim {
         (self.prepare)(&start);
         start.write("more", raw(&more()));
         if !start.path("other").exists() {
-            let window = if self.options.contains("--time") { "--window 1d" } else { "--ids none" };
+            let window =
+                if self.options.contains("--time") { "--window 1d" } else { "--id-type none" };
             another(&start, window, self.options);
         }
         let end = copy_of(&start);

@@ -152,7 +152,7 @@ fn who_waits_adds_once_the_other_writer_is_gone() {
         });
         scratch.run(&format!("{line} -o out --wait 1h")).succeeds();
     });
-    let ids = scratch.run("dump seen --ids").succeeds().stdout;
+    let ids = scratch.run("dump seen --as ids").succeeds().stdout;
     let ids = ids.lines().flat_map(|line| line.rsplit('\t').next().unwrap().split(','));
     assert_eq!(ids.count(), 1 + kept(&scratch, "out/documents/a.jsonl").len());
 }

@@ -125,8 +125,8 @@ fn every_output_has_nearest_limit_and_any() {
         let expected = json!({"query": digits(&asked[0]), "query_id": "a", "any": true});
         assert_eq!((&objects[0], &objects[1]["any"]), (&expected, &json!(false)));
         if cfg!(feature = "parquet") {
+            scratch.run(&format!("{from} --as parquet,any -k 1 -o out -f")).succeeds();
             let to = "--as parquet -o out -f";
-            scratch.run(&format!("{from} --as any -k 1 {to}")).succeeds();
             scratch.run(&format!("{from} --limit 1 -k {} {to}", bits / 2)).succeeds();
         }
         let code = scratch.run(&format!("query store {} --as any -k 0", digits(&asked[1])));

@@ -109,10 +109,10 @@ fn columns_of_bytes_tell_their_width_and_come_back() {
         }
         // What is written tells the width again, but for 8 digits.
         let given = if bits == 32 { "--bits 32" } else { "" };
-        for (form, given) in [("", ""), ("--as hex", given)] {
-            scratch.run(&format!("dump store --as parquet -o out -f {form}")).succeeds();
+        for (form, given) in [("", ""), (",hex", given)] {
+            scratch.run(&format!("dump store --as parquet{form} -o out -f")).succeeds();
             scratch.run(&format!("pack out -o again -q -f {given}")).succeeds();
-            holds(&scratch, "again", &set, &format!("{bits} bits as Parquet {form}"));
+            holds(&scratch, "again", &set, &format!("{bits} bits as parquet{form}"));
         }
         let queries = queries(3, &set, 30);
         scratch.write("queries", list(&queries));

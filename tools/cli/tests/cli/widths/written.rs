@@ -47,7 +47,7 @@ fn what_is_inserted_and_deleted_is_there_and_gone_at_every_width() {
     for (bits, options) in
         [(32, ""), (64, "--design parts:4"), (128, ""), (256, ""), (256, "--design parts:3")]
     {
-        let store = &format!("store{bits}{}", options.replace("--parts ", "-"));
+        let store = &format!("store{bits}{}", options.replace("--design parts:", "-"));
         let created = scratch.run(&format!("create {store} --bits {bits} -k 2 {options}"));
         let named = format!("fingerprints of {bits} bits");
         assert_eq!(created.succeeds().stdout.contains(&named), bits != 64);
@@ -156,7 +156,7 @@ fn unless_near_says_what_brute_force_says_at_every_width() {
     for bits in WIDTHS {
         for ids in [false, true] {
             let store = &format!("store{bits}{ids}");
-            let with_ids = if ids { "" } else { "--ids none" };
+            let with_ids = if ids { "" } else { "--id-type none" };
             scratch.run(&format!("create {store} --bits {bits} -q {with_ids}")).succeeds();
             let set = set(81 + bits as u64, bits, 400);
             let k = bits as u32 / 16;
