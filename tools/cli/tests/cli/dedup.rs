@@ -107,7 +107,10 @@ fn check_set(set: &[u64]) -> (usize, usize, BTreeMap<usize, usize>) {
 
     // It warns of the largest cluster.
     let line = "dedup store -k 3 --quiet";
-    let rows = rows(&scratch.run(line).ends_with_code(0).stdout);
+    let ran = scratch.run(line).ends_with_code(0);
+    let warning = "fpstore: warning: 1 cluster of more than 1000 fingerprints: ";
+    assert!(ran.stderr.starts_with(warning) && ran.stderr.lines().count() == 1, "{}", ran.stderr);
+    let rows = rows(&ran.stdout);
     let least = components(&distinct, expected);
     assert!(rows.iter().map(|row| row.fingerprint).eq(distinct.iter().copied()));
     // The clusters are numbered by their least fingerprints.
