@@ -56,7 +56,7 @@ pub(crate) struct TableLayout {
 #[derive(Clone, Debug)]
 pub struct Layout {
     pub(crate) radius: u32,
-    pub(crate) objective: Prefer,
+    pub(crate) prefer: Prefer,
     pub(crate) design: Option<Design>,
     pub(crate) block_bytes: Option<u32>,
     pub(crate) codec: Option<Codec>,
@@ -121,7 +121,7 @@ impl Layout {
     pub(crate) fn for_radius(radius: u32) -> Self {
         Self {
             radius,
-            objective: Prefer::default(),
+            prefer: Prefer::default(),
             design: None,
             block_bytes: None,
             codec: None,
@@ -140,7 +140,7 @@ impl Layout {
 
     /// What to choose for, where something is left open.
     pub fn prefer(mut self, prefer: Prefer) -> Self {
-        self.objective = prefer;
+        self.prefer = prefer;
         self
     }
 
@@ -276,7 +276,7 @@ impl Layout {
         let small = if self.short_tables { short::designs(bits, small) } else { small };
         Planner::for_bits(bits, count)
             .radius(self.radius)
-            .prefer(self.objective)
+            .prefer(self.prefer)
             .designs(self.design.clone().map_or(small, |design| vec![design]))
             .looking_at_small(self.design.is_none())
             .block_bytes(self.block_bytes)

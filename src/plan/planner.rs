@@ -44,7 +44,7 @@ pub struct Planner {
     count: u64,
     radius: u32,
     budget: Option<f64>,
-    objective: Prefer,
+    prefer: Prefer,
     block_sizes: Vec<u32>,
     /// `None` for the named ones.
     designs: Option<Vec<Design>>,
@@ -66,7 +66,7 @@ impl std::fmt::Debug for Planner {
             .field("count", &self.count)
             .field("radius", &self.radius)
             .field("budget", &self.budget)
-            .field("objective", &self.objective)
+            .field("prefer", &self.prefer)
             .field("block_sizes", &self.block_sizes)
             .finish_non_exhaustive()
     }
@@ -86,7 +86,7 @@ impl Planner {
             count,
             radius: 3,
             budget: None,
-            objective: Prefer::default(),
+            prefer: Prefer::default(),
             block_sizes: BLOCK_SIZES.to_vec(),
             designs: None,
             looks_at_small: true,
@@ -119,8 +119,8 @@ impl Planner {
     }
 
     /// What to choose for.
-    pub fn prefer(mut self, objective: Prefer) -> Self {
-        self.objective = objective;
+    pub fn prefer(mut self, prefer: Prefer) -> Self {
+        self.prefer = prefer;
         self
     }
 
@@ -287,7 +287,7 @@ impl Planner {
     /// The planner of the small design, if it is looked at.
     fn small(&self) -> Option<Self> {
         let is_open = self.looks_at_small && !self.short_tables && self.low_bits.is_none();
-        let looks = is_open && self.bits == u64::BITS && self.objective != Prefer::Size;
+        let looks = is_open && self.bits == u64::BITS && self.prefer != Prefer::Size;
         let (tops, low_bits) = short::SMALL;
         let design = looks.then(|| Design::from_widths(&tops))?.ok()?;
         let planner = self.clone().designs([design]).uneven(false).low_bits(Some(low_bits));
@@ -345,18 +345,18 @@ impl Planner {
 
     /// Whether a plan takes more than a balanced one may where nobody gave a budget.
     fn exceeds_raw(&self, plan: &Plan) -> bool {
-        self.objective == Prefer::Balanced
+        self.prefer == Prefer::Balanced
             && self.budget.is_none()
             && plan.bytes_per_fingerprint > f64::from(self.bits) / 8.0
     }
 
     fn rank(&self, plan: &Plan) -> f64 {
-        let objective = if self.exceeds_raw(plan) { Prefer::Size } else { self.objective };
-        objective.score(plan.store_bytes as f64, plan.warm_ns)
+        let prefer = if self.exceeds_raw(plan) { Prefer::Size } else { self.prefer };
+        prefer.score(plan.store_bytes as f64, plan.warm_ns)
     }
 
     fn score(&self, plan: &Plan) -> f64 {
-        self.objective.score(plan.store_bytes as f64, plan.warm_ns)
+        self.prefer.score(plan.store_bytes as f64, plan.warm_ns)
     }
 
     /// Drops the uneven designs that a named one of no more tables beats, or nearly reaches.

@@ -37,7 +37,7 @@ impl FromStr for Prefer {
             "size" => Ok(Self::Size),
             "balanced" => Ok(Self::Balanced),
             "speed" => Ok(Self::Speed),
-            _ => Err(Error::invalid_option("objective", name, "it is size, balanced or speed")),
+            _ => Err(Error::invalid_option("prefer", name, "it is size, balanced or speed")),
         }
     }
 }

@@ -41,9 +41,9 @@ fn eight_billion_fingerprints_take_half_their_size_in_each_table() {
 }
 
 #[test]
-fn objectives_and_budgets_order_the_plans() {
+fn what_is_preferred_and_budgets_order_the_plans() {
     let planner = Planner::new(1 << 26);
-    let best = |objective| planner.clone().prefer(objective).best().unwrap().unwrap();
+    let best = |prefer| planner.clone().prefer(prefer).best().unwrap().unwrap();
     let (size, speed) = (best(Prefer::Size), best(Prefer::Speed));
     let balanced = planner.clone().budget(Some(16.0)).best().unwrap().unwrap();
     assert!(size.store_bytes < balanced.store_bytes && balanced.store_bytes < speed.store_bytes);

@@ -502,13 +502,13 @@ fn the_planner_of_a_summary_knows_the_set_and_what_was_left_to_choose() {
     let chosen = (balanced.design(), balanced.block_bytes());
     assert_eq!((Some(&best.design), Some(best.block_bytes)), chosen);
     // What it predicts of another preference is what that gives.
-    for objective in [Prefer::Size, Prefer::Speed] {
-        let plan = balanced.planner.clone().prefer(objective).best().unwrap().unwrap();
+    for prefer in [Prefer::Size, Prefer::Speed] {
+        let plan = balanced.planner.clone().prefer(prefer).best().unwrap().unwrap();
         let other =
-            pack(&format!("{objective:?}"), Packer::new().layout(Layout::new().prefer(objective)));
+            pack(&format!("{prefer:?}"), Packer::new().layout(Layout::new().prefer(prefer)));
         let chosen = (other.design(), other.block_bytes());
         assert_eq!((Some(&plan.design), Some(plan.block_bytes)), chosen);
         let error = plan.store_bytes as f64 / other.bytes as f64 - 1.0;
-        assert!(error.abs() < 0.01, "{objective:?}: {error}");
+        assert!(error.abs() < 0.01, "{prefer:?}: {error}");
     }
 }

@@ -374,9 +374,9 @@ mod tests {
             &[CodecWish(None)],
             &args.low_bits,
         );
-        for objective in [Prefer::Balanced, Prefer::Speed] {
+        for prefer in [Prefer::Balanced, Prefer::Speed] {
             for exponent in [23, 26, 30] {
-                let planner = Planner::new(1 << exponent).prefer(objective);
+                let planner = Planner::new(1 << exponent).prefer(prefer);
                 let plans = planner.plans().unwrap();
                 let short = plans.into_iter().find(|plan| plan.short_tables).unwrap();
                 let chosen = Configuration::Tables(Tables {

@@ -97,7 +97,7 @@ impl Predicted {
         let named = named.filter(|design| design.table_count() <= MOST_TABLES);
         // That of the store may have chosen what was left open.
         let planner = planner().designs(named).low_bits(None).short_tables(false);
-        let best = |objective| planner.clone().prefer(objective).best().ok().flatten();
+        let best = |prefer| planner.clone().prefer(prefer).best().ok().flatten();
         let smaller = best(Prefer::Size)
             .filter(|plan| (plan.store_bytes as f64) < 0.9 * own.store_bytes as f64)
             .map(|plan| Alternative::new("size", plan, summary.id_bytes));
