@@ -86,13 +86,10 @@ def test_texts_files_and_frames_are_decided_alike(files, how):
     assert frame.filter(pl.Series(named.kept))["id"].to_list() == kept
 
 
-def test_the_command_says_the_same(files):
+def test_the_command_says_the_same(files, program):
     own, path = files
-    target = os.environ.get("CARGO_TARGET_DIR") or pathlib.Path(__file__).parents[3] / "target"
-    command = pathlib.Path(target) / "debug/fpstore"
-    if not command.exists():
-        pytest.skip("the command is not built")
-    line = f"{command} corpus dedup {path}/a.jsonl --id id --recipe onebit-256 --removed jsonl -q"
+    options = "--id-column id --recipe onebit-256 --removed jsonl -q"
+    line = f"{program} corpus dedup {path}/a.jsonl {options}"
     subprocess.run([*line.split(), "-o", path / "by-command"], check=True)
     fpstore.dedup_corpus(path / "a.jsonl", id="id", removed="jsonl", output=path / "by-python")
     for name in ["documents/a.jsonl", "removed.jsonl", "report.json", "report.txt"]:

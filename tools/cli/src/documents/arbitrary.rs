@@ -195,7 +195,7 @@ fn any_bytes_are_read_or_refused() {
         fs::write(&path, random.changed(&sound)).unwrap();
         let skip = random.of(&["", "--on-error skip"]);
         let format = random.of(&["auto", "jsonl", "csv", "tsv", "parquet", "plain"]);
-        let columns = random.of(&["", "--text text", "--text text --id id"]);
+        let columns = random.of(&["", "--text-column text", "--text-column text --id-column id"]);
         read += u64::from(
             read_documents(&path, &format!("--format {format} {columns} {skip}")).is_ok(),
         );

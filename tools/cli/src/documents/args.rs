@@ -8,12 +8,12 @@ use fpstore_corpus::{DocumentOptions, Kind, Wanted};
 #[derive(clap::Args, Clone, Debug)]
 pub struct DocumentArgs {
     /// Column of the texts, in tables and JSON [default: text]
-    #[arg(long = "text-column", alias = "text", value_name = "COLUMN")]
+    #[arg(long = "text-column", value_name = "COLUMN")]
     #[arg(help_heading = "Documents")]
     text: Option<String>,
 
     /// Column of the ids, strings or whole numbers [default: the path of the file, and the line or row]
-    #[arg(long = "id-column", alias = "id", value_name = "COLUMN")]
+    #[arg(long = "id-column", value_name = "COLUMN")]
     #[arg(help_heading = "Documents")]
     id: Option<String>,
 

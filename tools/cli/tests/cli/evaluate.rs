@@ -82,7 +82,7 @@ fn labelled_pairs_are_taken_from_a_file_of_ids_or_of_texts() {
             "{rows:?}"
         );
     };
-    let evaluate = "evaluate texts.jsonl --id id --recipe simhash-64";
+    let evaluate = "evaluate texts.jsonl --id-column id --recipe simhash-64";
     scratch.write("pairs.csv", "id_a,id_b,label\n0,9,1\n1,2,0\n3,4,false\n");
     perfect(rows(&scratch, &format!("{evaluate} --pairs pairs.csv")));
     scratch.write("pairs.json", "[[\"0\",\"9\"]]");

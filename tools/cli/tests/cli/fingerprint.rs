@@ -34,7 +34,7 @@ fn lines(scratch: &Scratch, name: &str) -> Vec<Value> {
 fn documents_get_what_the_library_gives_in_their_order_whatever_the_threads() {
     let scratch = Scratch::new();
     corpus(&scratch, 4000);
-    let fingerprint = "fingerprint pages.jsonl --id url --recipe simhash-64 -q";
+    let fingerprint = "fingerprint pages.jsonl --id-column url --recipe simhash-64 -q";
     for threads in [1, 2, 4] {
         scratch.run(&format!("{fingerprint} -o {threads}.jsonl -j {threads}")).succeeds();
     }
@@ -64,7 +64,7 @@ fn documents_get_what_the_library_gives_in_their_order_whatever_the_threads() {
 fn too_few_features_are_counted_and_have_a_class_or_no_row() {
     let scratch = Scratch::new();
     corpus(&scratch, 20);
-    let fingerprint = "fingerprint pages.jsonl --id url --recipe simhash-64";
+    let fingerprint = "fingerprint pages.jsonl --id-column url --recipe simhash-64";
     let said = told(&scratch, &format!("{fingerprint} -o null.jsonl"));
     assert!(said.contains("20 documents in 20 rows, 1 with too few features"), "{said}");
     assert_eq!(lines(&scratch, "null.jsonl")[5]["exact"].as_str().unwrap().len(), 32);
@@ -101,10 +101,13 @@ fn what_is_written_as_parquet_is_packed_with_its_recipe_and_ids_at_every_width()
     corpus(&scratch, 40);
     for (recipe, bits) in [("simhash-64", 64), ("onebit-128", 128), ("onebit-256", 256)] {
         let out = format!("{recipe}.parquet");
-        told(&scratch, &format!("fingerprint pages.jsonl --id url --recipe {recipe} -o {out}"));
         told(
             &scratch,
-            &format!("fingerprint pages.jsonl --id url --recipe {recipe} -o {recipe}.jsonl"),
+            &format!("fingerprint pages.jsonl --id-column url --recipe {recipe} -o {out}"),
+        );
+        told(
+            &scratch,
+            &format!("fingerprint pages.jsonl --id-column url --recipe {recipe} -o {recipe}.jsonl"),
         );
         let pack = format!("pack {out} -o {recipe} --id-column id --on-error skip");
         told(&scratch, &pack);
@@ -119,7 +122,10 @@ fn what_is_written_as_parquet_is_packed_with_its_recipe_and_ids_at_every_width()
         let found = scratch.run(&query).succeeds().stdout;
         assert!(found.contains("https://0/"), "{found}");
     }
-    told(&scratch, "fingerprint pages.jsonl --id url --recipe onebit-64 -o onebit-64.parquet");
+    told(
+        &scratch,
+        "fingerprint pages.jsonl --id-column url --recipe onebit-64 -o onebit-64.parquet",
+    );
     scratch
         .run("pack simhash-64.parquet onebit-64.parquet -o mixed")
         .fails_naming(&["text/1 simhash bits=64", "text/1 onebit bits=64"]);
@@ -129,7 +135,7 @@ fn what_is_written_as_parquet_is_packed_with_its_recipe_and_ids_at_every_width()
 fn methods_of_several_values_have_a_row_for_each() {
     let scratch = Scratch::new();
     corpus(&scratch, 4);
-    told(&scratch, "fingerprint pages.jsonl --id url --recipe bands-20x6 -o keys.jsonl");
+    told(&scratch, "fingerprint pages.jsonl --id-column url --recipe bands-20x6 -o keys.jsonl");
     let rows = lines(&scratch, "keys.jsonl");
     assert_eq!(rows.len(), 80);
     assert!(rows[..20].iter().all(|row| row["id"] == "https://0/"));
@@ -165,7 +171,7 @@ fn presets_are_listed_and_wrong_arguments_told() {
         .run("fingerprint pages.jsonl --recipe simhash-64 -o out")
         .fails_naming(&["out", "--as"]);
     scratch
-        .run("fingerprint pages.jsonl --recipe simhash-64 --text body -o out.jsonl")
+        .run("fingerprint pages.jsonl --recipe simhash-64 --text-column body -o out.jsonl")
         .fails_naming(&["body"]);
     scratch.write("bad.jsonl", "{\"text\":\"one two three four five six\"}\nnonsense\n");
     scratch

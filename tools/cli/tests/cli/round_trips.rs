@@ -154,7 +154,7 @@ fn every_type_of_parquet_comes_out_as_it_went_in() {
         String::from_utf8(output.stdout).unwrap()
     };
     ran("write");
-    scratch.run("corpus dedup in --recipe simhash-64 --id id -o out -q").succeeds();
+    scratch.run("corpus dedup in --recipe simhash-64 --id-column id -o out -q").succeeds();
     let told = ran("compare");
     let files: usize = told.trim_end().strip_suffix(" files").unwrap_or(&told).parse().unwrap();
     assert!(files > 250, "{told}");

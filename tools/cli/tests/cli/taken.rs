@@ -66,12 +66,12 @@ fn an_input_that_is_named_twice_is_refused_by_both_names() {
         ("insert living hard h", ["h", "hard"]),
         ("delete living --from h --from ./h", ["./h", "h"]),
         ("dedup s --pairs pairs --pairs d/../pairs", ["d/../pairs", "pairs"]),
-        ("corpus dedup d --id id --recipe simhash-64 -o t", ["d/e/z.jsonl", "d/a.jsonl"]),
+        ("corpus dedup d --id-column id --recipe simhash-64 -o t", ["d/e/z.jsonl", "d/a.jsonl"]),
         (
-            "fingerprint d/a.jsonl d/e/../a.jsonl --id id --recipe simhash-64 -o t",
+            "fingerprint d/a.jsonl d/e/../a.jsonl --id-column id --recipe simhash-64 -o t",
             ["d/e/../a.jsonl", "d/a.jsonl"],
         ),
-        ("evaluate d/a.jsonl ./d/a.jsonl --id id", ["./d/a.jsonl", "d/a.jsonl"]),
+        ("evaluate d/a.jsonl ./d/a.jsonl --id-column id", ["./d/a.jsonl", "d/a.jsonl"]),
     ] {
         let [name, first] = names;
         let told = format!("{name}: is the same file as {first}; give one of them");
@@ -85,7 +85,7 @@ fn an_input_that_is_named_twice_is_refused_by_both_names() {
     ran.fails_with("standard input: is the same file as h; give one of them");
     // Files that are alike are others.
     fs::remove_file(scratch.path("d/e/z.jsonl")).unwrap();
-    scratch.run("corpus dedup d --id id --recipe simhash-64 -o t -q").succeeds();
+    scratch.run("corpus dedup d --id-column id --recipe simhash-64 -o t -q").succeeds();
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn tables_whose_lines_end_with_carriage_returns_are_told_what_they_are() {
             "pack a.tsv -o s",
             "pack a.jsonl -o s",
             "pack a.csv -o s --format csv",
-            "corpus dedup a.csv --id id --recipe simhash-64 -o c",
-            "corpus dedup a.jsonl --id id --recipe simhash-64 -o d",
+            "corpus dedup a.csv --id-column id --recipe simhash-64 -o c",
+            "corpus dedup a.jsonl --id-column id --recipe simhash-64 -o d",
         ] {
             scratch.run(line).fails_naming(&[told, "`tr '\\r' '\\n'`"]);
             assert!(!scratch.path("s").exists(), "{line}");

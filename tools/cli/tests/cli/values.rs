@@ -42,9 +42,9 @@ fn documents_are_kept_by_the_digits_of_the_file() {
         scratch.write("a.csv", format!("id,text,r\n1,{text},{less}\n2,{text},{greater}\n"));
         for input in ["a.jsonl", "a.csv"] {
             let output = format!("{place}-{input}");
-            cleaned(&scratch, &format!("{input} --id id --keep max:r -o max-{output}"));
+            cleaned(&scratch, &format!("{input} --id-column id --keep max:r -o max-{output}"));
             assert_eq!(removed(&scratch, &format!("max-{output}")), [["1", "2"]], "{greater}");
-            cleaned(&scratch, &format!("{input} --id id --keep priority:r -o min-{output}"));
+            cleaned(&scratch, &format!("{input} --id-column id --keep priority:r -o min-{output}"));
             assert_eq!(removed(&scratch, &format!("min-{output}")), [["2", "1"]], "{greater}");
         }
     }
@@ -65,11 +65,11 @@ fn ids_stay_the_digits_that_they_are() {
     let rows = ids.map(|id| format!("{{\"k\":{id},\"text\":\"one two three four five six\"}}\n"));
     scratch.write("a.jsonl", rows.concat());
     let expected = ids.map(|id| id.trim_matches('"').to_string());
-    scratch.run("fingerprint a.jsonl --id k --recipe simhash-64 -o f.jsonl -q").succeeds();
+    scratch.run("fingerprint a.jsonl --id-column k --recipe simhash-64 -o f.jsonl -q").succeeds();
     let text = fs::read_to_string(scratch.path("f.jsonl")).unwrap();
     let found: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(found.iter().map(|row| row["id"].as_str().unwrap()).eq(&expected));
-    cleaned(&scratch, "a.jsonl --id k --keep smallest-id -o o");
+    cleaned(&scratch, "a.jsonl --id-column k --keep smallest-id -o o");
     // The negative one is the least of those that are written as whole numbers.
     assert!(removed(&scratch, "o").iter().all(|[_, kept]| *kept == expected[2]));
     assert_eq!(removed(&scratch, "o").len(), ids.len() - 1);
@@ -114,7 +114,7 @@ fn quotes_in_tsv_are_text_and_escapes_mean_what_they_stand_for() {
     );
     scratch
         .write("t.tsv", "id\ttext\n1\t\"one two three four five\n2\tone two\\nthree four five\n");
-    let told = scratch.run("corpus dedup t.tsv --id id --recipe simhash-64 -o o");
+    let told = scratch.run("corpus dedup t.tsv --id-column id --recipe simhash-64 -o o");
     assert!(told.stderr.contains("documents                      2 "), "{told:?}");
     // Quotes enclose what is between tabs where it is said to be CSV.
     scratch.write("q.txt", "name\thash\n\"a\tb\"\t00000000000000f1\n");
@@ -278,7 +278,9 @@ fn halves_of_surrogates_are_told_with_their_column() {
     );
     let parts = ["column \"id\"", "half of a pair of surrogates"];
     scratch.run("pack a.jsonl -o s --id-column id").fails_naming(&parts);
-    scratch.run("fingerprint a.jsonl --id id --recipe simhash-64 -o f.jsonl").fails_naming(&parts);
+    scratch
+        .run("fingerprint a.jsonl --id-column id --recipe simhash-64 -o f.jsonl")
+        .fails_naming(&parts);
     scratch.run("pack a.jsonl -o s -q").succeeds();
     scratch.run("fingerprint a.jsonl --recipe simhash-64 -o f.jsonl -q").ends_with_code(0);
 }
@@ -347,7 +349,7 @@ fn what_is_no_document_in_a_directory_is_passed_over() {
     scratch.write("d/info.json", "{\n  \"description\": \"a set\"\n}\n");
     scratch.write("d/list.json", "{\"splits\": []}\n");
     std::os::unix::fs::symlink("e", scratch.path("d/f")).unwrap();
-    let ran = cleaned(&scratch, "d --id id -o o");
+    let ran = cleaned(&scratch, "d --id-column id -o o");
     assert!(removed(&scratch, "o").is_empty());
     for part in [
         "d/b.jsonl.part: is named as what is not complete",
@@ -379,7 +381,7 @@ fn names_that_are_no_text_stay_apart() {
 fn texts_come_through_a_pipe() {
     let scratch = Scratch::new();
     let texts = "{\"id\":\"x\",\"text\":\"one two three four five six\"}\n".repeat(3);
-    let line = "fingerprint - --id id --recipe simhash-64 -o - -q";
+    let line = "fingerprint - --id-column id --recipe simhash-64 -o - -q";
     let rows = scratch.run_with(line, texts.as_bytes()).succeeds().stdout;
     assert_eq!(rows.lines().count(), 3);
     scratch.run("create s --id-type none -q").succeeds();
@@ -415,7 +417,7 @@ fn labels_that_say_both_are_refused_and_recall_of_nothing_is_none() {
     let text = |word: &str| format!("{word} runs over the hill and far away from here");
     let row = |id: &str| format!("{{\"id\":\"{id}\",\"text\":\"{}\"}}\n", text(id));
     scratch.write("t.jsonl", ["p", "q", "r"].map(row).concat());
-    let evaluate = "evaluate t.jsonl --id id --recipe simhash-64 --pairs";
+    let evaluate = "evaluate t.jsonl --id-column id --recipe simhash-64 --pairs";
     scratch.write("both.csv", "a,b,label\np,q,1\nq,p,0\n");
     scratch.run(&format!("{evaluate} both.csv")).fails_naming(&["\"q\", \"p\"", "leave one"]);
     scratch.write("texts.csv", "text_a,text_b,label\nx y,z,0\nz,x y,yes\n");

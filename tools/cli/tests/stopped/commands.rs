@@ -212,7 +212,7 @@ pub const QUERY: Writing =
 pub const DEDUP: Writing = Writing { line: "dedup store -k 6 -o out -q -j 1", ..RESULTS };
 pub const FINGERPRINT: Writing = Writing {
     prepare: |scratch| texts(scratch, "texts.jsonl", 0..30),
-    line: "fingerprint texts.jsonl --id id --recipe simhash-64 --as jsonl -o out -q -j 1",
+    line: "fingerprint texts.jsonl --id-column id --recipe simhash-64 --as jsonl -o out -q -j 1",
     ..RESULTS
 };
 pub const FINGERPRINT_TABLE: Writing = Writing {
@@ -227,7 +227,7 @@ pub const EVALUATE: Writing = Writing {
 };
 pub const CORPUS: Writing = Writing {
     prepare: |scratch| texts(scratch, "texts.jsonl", 0..30),
-    line: "corpus dedup texts.jsonl --id id --recipe simhash-64 -o out --checkpoint 0 -q -j 1",
+    line: "corpus dedup texts.jsonl --id-column id --recipe simhash-64 -o out --checkpoint 0 -q -j 1",
     again: Again::Same,
     things: &[Results("out")],
     between: Between::Nothing,
@@ -236,10 +236,11 @@ pub const CORPUS_ADD: Writing = Writing {
     prepare: |scratch| {
         texts(scratch, "seen.jsonl", 0..10);
         texts(scratch, "texts.jsonl", 5..30);
-        let line = "corpus dedup seen.jsonl --id id --recipe simhash-64 --against seen --add";
+        let line =
+            "corpus dedup seen.jsonl --id-column id --recipe simhash-64 --against seen --add";
         ran(scratch, &format!("{line} -o seen-out -q"));
     },
-    line: "corpus dedup texts.jsonl --id id --recipe simhash-64 --against seen --add -o out \
+    line: "corpus dedup texts.jsonl --id-column id --recipe simhash-64 --against seen --add -o out \
            --checkpoint 0 -q -j 1",
     things: &[Store("seen"), Results("out")],
     ..CORPUS

@@ -147,7 +147,7 @@ const CORPUS_ADD: Victim = Victim {
         insert(scratch, "store", "--ids line --first-id 5000", &fingerprints(605, 500));
         another(scratch, "--recipe simhash-64", "--ids line --first-id 7000");
     },
-    line: "corpus dedup texts.jsonl --id id --recipe simhash-64 --against STORE --add -o out -q",
+    line: "corpus dedup texts.jsonl --id-column id --recipe simhash-64 --against STORE --add -o out -q",
     result: Some(Thing::Results("out")),
     options: "--ids line --first-id 90000",
     ..UPKEEP

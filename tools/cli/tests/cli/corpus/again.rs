@@ -13,7 +13,7 @@ const BAD: &str = "{\"id\":1,\"text\":\"one two three four five six\"}\n{\"id\":
 fn a_command_that_stopped_at_a_bad_record_is_given_again_as_its_message_advises() {
     let scratch = Scratch::new();
     scratch.write("a.jsonl", BAD);
-    let line = format!("{DEDUP} a.jsonl --id id");
+    let line = format!("{DEDUP} a.jsonl --id-column id");
     scratch.run(&format!("{line} -o out")).fails_naming(&["a.jsonl: line 2", "--on-error skip"]);
     assert!(scratch.path("out/work.fpstore").exists());
     let ran = scratch.run(&format!("{line} -o out --on-error skip")).ends_with_code(0);
@@ -33,7 +33,9 @@ fn a_command_that_stopped_at_a_bad_record_is_given_again_as_its_message_advises(
 fn a_wrong_column_is_mended() {
     let scratch = Scratch::new();
     scratch.write("a.jsonl", BAD.lines().next().unwrap());
-    for wrong in ["--text body", "--id name", "--keep max:rank", "-k 3 --keep priority:rank=1"] {
+    for wrong in
+        ["--text-column body", "--id-column name", "--keep max:rank", "-k 3 --keep priority:rank=1"]
+    {
         let ran = scratch.run(&format!("{DEDUP} a.jsonl -o out {wrong}"));
         ran.fails_naming(&["a"]);
         let ran = scratch.run(&format!("{DEDUP} a.jsonl -o out"));
@@ -43,7 +45,7 @@ fn a_wrong_column_is_mended() {
         fs::remove_dir_all(scratch.path("out")).unwrap();
     }
     // Who looks is told why it starts at the beginning.
-    scratch.run(&format!("{DEDUP} a.jsonl -o out --text body")).fails_naming(&["line 1"]);
+    scratch.run(&format!("{DEDUP} a.jsonl -o out --text-column body")).fails_naming(&["line 1"]);
     let line = DEDUP.replace(" -q", "");
     let ran = scratch.run(&format!("{line} a.jsonl -o out")).ends_with_code(0);
     let told = "fpstore: out: starts again, without results so far: text (there \"body\", here \
@@ -72,7 +74,7 @@ fn a_command_with_too_little_memory_goes_on_with_more_and_changes_its_mind() {
     let scratch = Scratch::new();
     let texts = texts(22, 200, 30);
     scratch.write("a.jsonl", jsonl(&texts));
-    let line = format!("{DEDUP} a.jsonl --id id");
+    let line = format!("{DEDUP} a.jsonl --id-column id");
     // Nothing is read in vain.
     let told = "memory cannot be 16 MiB: corpus dedup takes 32 MiB and 64 bytes for each document at least; \
                 give more (--memory)";
@@ -93,7 +95,7 @@ fn a_command_with_too_little_memory_goes_on_with_more_and_changes_its_mind() {
 fn the_store_of_a_command_that_stopped_takes_what_the_next_one_adds() {
     let scratch = Scratch::new();
     scratch.write("a.jsonl", BAD);
-    let line = format!("{DEDUP} a.jsonl --id id --against seen --add -o out");
+    let line = format!("{DEDUP} a.jsonl --id-column id --against seen --add -o out");
     scratch.run(&line).fails_naming(&["line 2"]);
     scratch.run(&format!("{line} --on-error skip")).ends_with_code(0);
     assert_eq!(scratch.dump("seen").len(), 1);
@@ -118,7 +120,7 @@ fn what_stands_beside_the_work_is_a_result_or_not_of_this_command() {
 fn a_result_that_was_deleted_is_missed() {
     let scratch = Scratch::new();
     scratch.write("a.jsonl", jsonl(&texts(23, 60, 30)));
-    let line = "corpus dedup a.jsonl --id id -o out -q";
+    let line = "corpus dedup a.jsonl --id-column id -o out -q";
     for lost in ["out/documents/a.jsonl", "out/removed.jsonl"] {
         scratch.run(line).succeeds();
         let whole = tree(&scratch.path("out"));
@@ -139,7 +141,7 @@ fn who_waits_adds_once_the_other_writer_is_gone() {
     let scratch = Scratch::new();
     scratch.write("a.jsonl", jsonl(&texts(24, 60, 30)));
     scratch.write("first.jsonl", BAD.lines().next().unwrap());
-    let line = "corpus dedup a.jsonl --id id --against seen --add -q";
+    let line = "corpus dedup a.jsonl --id-column id --against seen --add -q";
     scratch.run(&format!("{line} -o first").replace("a.jsonl", "first.jsonl")).succeeds();
     let path = scratch.path("seen");
     let options = || fpstore::WriterOptions::new().width::<[u64; 4]>();
@@ -164,8 +166,8 @@ fn the_table_of_what_is_removed_is_as_the_input_is() {
     scratch.write("a.jsonl", jsonl(&texts));
     let rows = texts.iter().map(|text| format!("{},{}\n", text.id, text.text));
     scratch.write("a.csv", format!("id,text\n{}", rows.collect::<String>()));
-    scratch.run("corpus dedup a.jsonl --id id -o json -q").succeeds();
-    scratch.run("corpus dedup a.csv --id id -o csv -q").succeeds();
+    scratch.run("corpus dedup a.jsonl --id-column id -o json -q").succeeds();
+    scratch.run("corpus dedup a.csv --id-column id -o csv -q").succeeds();
     let mut table = csv::Reader::from_path(scratch.path("csv/removed.csv")).unwrap();
     let found: Vec<BTreeMap<String, String>> = table.deserialize().map(Result::unwrap).collect();
     let expected = removed(&scratch, "json");

@@ -21,7 +21,7 @@ fn check(
     let fingerprinter = fingerprinter(scratch, recipe);
     let table = if recipe.starts_with("imatch") { "--table table" } else { "" };
     let mut command = scratch.command(&format!(
-        "corpus dedup in.jsonl --id id {distance} {table} -o {name} --clusters {shape} --keep {keep} --removed jsonl --quiet"
+        "corpus dedup in.jsonl --id-column id {distance} {table} -o {name} --clusters {shape} --keep {keep} --removed jsonl --quiet"
     ));
     let output = command.args(["--recipe", recipe]).output().unwrap();
     crate::Ran::new(recipe, output).succeeds();
@@ -199,7 +199,7 @@ fn pairs_are_checked_on_the_texts() {
     let scratch = Scratch::new();
     let texts = texts(4, 200, 30);
     scratch.write("in.jsonl", jsonl(&texts));
-    let line = "corpus dedup in.jsonl --id id -k 20 -o out --removed jsonl --verify jaccard:0.8 --quiet --recipe";
+    let line = "corpus dedup in.jsonl --id-column id -k 20 -o out --removed jsonl --verify jaccard:0.8 --quiet --recipe";
     let output = scratch.command(line).arg("simhash-64 n=1").output().unwrap();
     crate::Ran::new(line, output).succeeds();
     let words = |id: &str| -> std::collections::BTreeSet<String> {

@@ -23,7 +23,7 @@ fn documents_come_out_as_they_went_in() {
     scratch.write("in/d.jsonl.zst", zstd::stream::encode_all(lines.as_bytes(), 1).unwrap());
     scratch.write("in/e.txt", "one text that is by itself and like nothing else here");
     scratch.write("in/f.md", &texts[0].text);
-    run(&scratch, "in/a.jsonl --id id --recipe simhash-64 -k 3 -o one");
+    run(&scratch, "in/a.jsonl --id-column id --recipe simhash-64 -k 3 -o one");
     let alone = fs::read_to_string(scratch.path("one/documents/a.jsonl")).unwrap();
     assert!(alone.lines().all(|line| lines.contains(line)) && alone.len() < lines.len());
 
@@ -45,11 +45,11 @@ fn documents_come_out_as_they_went_in() {
             String::from_utf8(zstd::stream::decode_all(&bytes[..]).unwrap()).unwrap()
         }),
     ] {
-        run(&scratch, &format!("in/{name} --id id --recipe simhash-64 -k 3 -o out-{name}"));
+        run(&scratch, &format!("in/{name} --id-column id --recipe simhash-64 -k 3 -o out-{name}"));
         let bytes = fs::read(scratch.path(&format!("out-{name}/documents/{name}"))).unwrap();
         assert_eq!(unpack(bytes), alone, "{name}");
     }
-    run(&scratch, "in/b.csv --id id --recipe simhash-64 -k 3 -o out-csv");
+    run(&scratch, "in/b.csv --id-column id --recipe simhash-64 -k 3 -o out-csv");
     let records = fs::read_to_string(scratch.path("out-csv/documents/b.csv")).unwrap();
     let expected: String = kept(&scratch, "one/documents/a.jsonl")
         .iter()
@@ -104,8 +104,11 @@ fn rows_of_parquet_keep_their_columns() {
     for keep in ["first", "max:rank"] {
         let options = format!("--recipe onebit-128 --keep {keep}");
         let to = format!("-o json-{keep} --removed parquet");
-        run(&scratch, &format!("in.jsonl --id id {options} {to}"));
-        run(&scratch, &format!("in.parquet --text body --id key {options} -o rows-{keep}"));
+        run(&scratch, &format!("in.jsonl --id-column id {options} {to}"));
+        run(
+            &scratch,
+            &format!("in.parquet --text-column body --id-column key {options} -o rows-{keep}"),
+        );
         let path = scratch.path(&format!("rows-{keep}/documents/in.parquet"));
         let reader =
             ParquetRecordBatchReaderBuilder::try_new(fs::File::open(path).unwrap()).unwrap();
@@ -190,7 +193,10 @@ fn damaged_inputs_are_refused_with_place_and_remedy() {
     );
     scratch.write("b.csv", "id,text\n1,a\n2,b,c\n");
     refused("b.csv -o b", &["b.csv: line 3: 3 fields, where the first line has 2"]);
-    refused("b.csv --text body -o c", &["b.csv: no column \"body\"; there are \"id\", \"text\""]);
+    refused(
+        "b.csv --text-column body -o c",
+        &["b.csv: no column \"body\"; there are \"id\", \"text\""],
+    );
     let zst = zstd::stream::encode_all("{\"text\":\"a\"}\n".repeat(9999).as_bytes(), 3).unwrap();
     scratch.write("c.jsonl.zst", &zst[..zst.len() - 5]);
     refused(
@@ -202,7 +208,7 @@ fn damaged_inputs_are_refused_with_place_and_remedy() {
     refused("none.jsonl -o f", &["none.jsonl: cannot open", "check the path"]);
     refused("- -o g", &["-: documents are read twice"]);
     refused("a.jsonl -k 65 -o h", &["-k 65", "64"]);
-    refused("a.jsonl --keep max:rank --id id --add --against s -o i", &["a.jsonl: line 1"]);
+    refused("a.jsonl --keep max:rank --id-column id --add --against s -o i", &["a.jsonl: line 1"]);
     scratch.write("e.jsonl", "{\"text\":\"a\",\"rank\":1}\n{\"text\":\"b\"}\n");
     for keep in ["max:rnak", "priority:rnak=1"] {
         refused(

@@ -10,7 +10,8 @@ fn what_an_earlier_corpus_holds_does_not_come_again() {
         let (old, new) = texts.split_at(180);
         scratch.write("old.jsonl", jsonl(old));
         scratch.write("new.jsonl", jsonl(new));
-        let options = format!("--id id --recipe {recipe} --against seen-{k} --add --removed jsonl");
+        let options =
+            format!("--id-column id --recipe {recipe} --against seen-{k} --add --removed jsonl");
         run(&scratch, &format!("old.jsonl {options} -o old-{k}"));
         run(&scratch, &format!("new.jsonl {options} -o new-{k}"));
         let first = kept(&scratch, &format!("old-{k}/documents/old.jsonl"));
@@ -59,7 +60,7 @@ fn a_store_whose_creation_was_killed_is_created_again() {
     scratch.write("in.jsonl", jsonl(&texts(9, 30, 40)));
     std::fs::create_dir(scratch.path("seen")).unwrap();
     scratch.write("seen/segment-0000000000000001-table-000.fpt", "half of it");
-    run(&scratch, "in.jsonl --id id --recipe simhash-64 --against seen --add -o out");
+    run(&scratch, "in.jsonl --id-column id --recipe simhash-64 --against seen --add -o out");
     scratch.run("verify seen").succeeds();
     assert!(!scratch.dump("seen").is_empty());
 }
@@ -81,7 +82,7 @@ fn stores_that_do_not_fit_are_refused() {
         &["old: the method bands", "another recipe"],
     );
     scratch.write("n.jsonl", "{\"text\":\"one two three four five six seven\",\"id\":1}\n");
-    run(&scratch, "n.jsonl --id id --recipe simhash-64 --against made --add -o made-out");
+    run(&scratch, "n.jsonl --id-column id --recipe simhash-64 --against made --add -o made-out");
     refused(
         "--recipe python-simhash --against made -o out",
         &[
@@ -92,23 +93,26 @@ fn stores_that_do_not_fit_are_refused() {
     refused("--recipe simhash-64 --against none -o out", &["none"]);
     // What cannot be added is told before anything is read.
     refused(
-        "--recipe simhash-64 --against old --add --id id -o out",
+        "--recipe simhash-64 --against old --add --id-column id -o out",
         &["old: has no ids", "leave --add out"],
     );
     let uuid = "123e4567-e89b-12d3-a456-426614174000";
     scratch.write("uuids.csv", format!("id,fingerprint\n{uuid},00000000000000ff\n"));
     scratch.run("pack uuids.csv -o uuids --id-column id --id-type uuid -q").succeeds();
     refused(
-        "--recipe simhash-64 --against uuids --add --id id -o out",
+        "--recipe simhash-64 --against uuids --add --id-column id -o out",
         &["uuids: its ids are UUIDs"],
     );
     assert!(!scratch.path("out").exists());
     // Nor is a store made for a command that is refused.
-    refused("none.jsonl --recipe simhash-64 --against typo --add --id id -o out", &["none.jsonl"]);
+    refused(
+        "none.jsonl --recipe simhash-64 --against typo --add --id-column id -o out",
+        &["none.jsonl"],
+    );
     assert!(!scratch.path("typo").exists());
     scratch.run("create new --recipe simhash-64 -q").succeeds();
     refused(
-        "--recipe simhash-64 --against new --add --id id -o out",
+        "--recipe simhash-64 --against new --add --id-column id -o out",
         &["in.jsonl: line 1, column \"id\": \"x\" is no whole number"],
     );
 }
@@ -131,7 +135,7 @@ fn what_is_added_is_there_in_the_end_whoever_writes_meanwhile() {
     scratch.run("create seen -k 3 --recipe simhash-64").succeeds();
     // It stays in the log.
     scratch.run("insert seen one.csv --id-column id --quiet").succeeds();
-    let line = "in.jsonl --id id --recipe simhash-64 -k 3 --against seen --add -o out";
+    let line = "in.jsonl --id-column id --recipe simhash-64 -k 3 --against seen --add -o out";
     let writer = fpstore::Store::open_writer(scratch.path("seen")).unwrap();
     scratch.run(&format!("corpus dedup {line} --quiet")).fails_naming(&["seen"]);
     // All but that is done. The other one changes the store before it goes.
@@ -154,7 +158,7 @@ fn what_was_added_by_a_command_that_was_killed_is_not_added_again() {
     let texts = texts(13, 60, 40);
     scratch.write("in.jsonl", jsonl(&texts));
     scratch.write("first.jsonl", "{\"id\":1000001,\"text\":\"a b c d e f g h i j\"}\n");
-    let options = "--id id --recipe simhash-64 -k 3 --against seen --add";
+    let options = "--id-column id --recipe simhash-64 -k 3 --against seen --add";
     run(&scratch, &format!("first.jsonl {options} -o first"));
     let writer = fpstore::Store::open_writer(scratch.path("seen")).unwrap();
     scratch.run(&format!("corpus dedup in.jsonl {options} -o out --quiet")).fails_naming(&["seen"]);
