@@ -26,8 +26,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Ids are numbers, or names such as URLs, which live in the store; a fingerprint may have any number of
-//! them, or none.
+//! Ids are numbers, or names such as URLs, which live in the store; a fingerprint may have any
+//! number of them, or none.
 //!
 //! # A store that is written to
 //!
@@ -49,13 +49,14 @@
 //!
 //! # The types
 //!
-//! * [`Packer`] writes a set as a store, a directory of immutable files; [`Layout`] says how it is laid out,
-//!   of which most need [`Layout::k`] alone;
+//! * [`Packer`] writes a set as a store, a directory of immutable files; [`Layout`] says how it is
+//!   laid out, of which most need [`Layout::k`] alone;
 //! * [`Store`] is a handle, to be cloned and shared; what it holds at a moment is a [`Snapshot`];
 //! * [`Writer`] inserts, deletes and merges while the store is searched;
-//! * [`Searcher`] is for many queries from one thread, [`Batch`] for many at once, [`Join`] for all pairs of
-//!   near fingerprints, and [`Clustering`] for the clusters that these form;
-//! * [`Execution`] says how all this runs: threads, memory, what stops it, who is told how far it is.
+//! * [`Searcher`] is for many queries from one thread, [`Batch`] for many at once, [`Join`] for all
+//!   pairs of near fingerprints, and [`Clustering`] for the clusters that these form;
+//! * [`Execution`] says how all this runs: threads, memory, what stops it, who is told how far it
+//!   is.
 //!
 //! Fingerprints of another width say so where a store is packed, created or opened ([`Fingerprint`]):
 //!

@@ -30,8 +30,8 @@ use crate::format::{BitRange, is_identity, is_top};
 ///
 /// A larger radius raises the thresholds; every design answers every radius exactly.
 ///
-/// Each table is a copy of the set; with [short tables](crate::Layout::short_tables) only the first one is whole. For fingerprints of 32 bits
-/// ([`Design::named_for`]) parts have half as many bits.
+/// Each table is a copy of the set; with [short tables](crate::Layout::short_tables) only the first
+/// one is whole. For fingerprints of 32 bits ([`Design::named_for`]) parts have half as many bits.
 ///
 /// # Examples
 ///

@@ -89,8 +89,8 @@ impl Geometry {
         (count, LE::read_u64(&bytes[block::FIRST_KEY]) << self.pad_bits())
     }
 
-    /// Writes key count and first key of a block. The count fits, as section 13 of the specification
-    /// shows.
+    /// Writes key count and first key of a block. The count fits, as section 13 of the
+    /// specification shows.
     pub(crate) fn write_block_header(&self, bytes: &mut [u8], count: u32, first: u64) {
         LE::write_u16(&mut bytes[block::KEY_COUNT], count as u16);
         let first_key = &mut bytes[block::FIRST_KEY];

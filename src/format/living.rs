@@ -6,8 +6,9 @@ use super::section::Section;
 use super::{Defect, RecordShape, SegmentEntry, log_section};
 use crate::error::{Corruption, Unsupported};
 
-/// Sequences and numbers of logs in the manifest are less [LGS-2]. No log is long enough to lead from there
-/// to 2^63, so nothing overflows, and the bit of [`super::Deletion`] that stands for all ids stays free.
+/// Sequences and numbers of logs in the manifest are less [LGS-2]. No log is long enough to lead
+/// from there to 2^63, so nothing overflows, and the bit of [`super::Deletion`] that stands for all
+/// ids stays free.
 pub(crate) const MOST_NUMBERS: u64 = 1 << 62;
 
 /// The LOG section.
@@ -47,7 +48,8 @@ impl LogSection {
         payload
     }
 
-    /// Decodes the LOG section of a store with these segments, with names or not, and windows or not.
+    /// Decodes the LOG section of a store with these segments, with names or not, and windows or
+    /// not.
     pub(super) fn decode(
         section: &Section<'_>,
         before: Option<&Self>,

@@ -1,4 +1,5 @@
-//! The write-ahead log (section 11 of the specification): what was written and stands in no segment yet.
+//! The write-ahead log (section 11 of the specification): what was written and stands in no segment
+//! yet.
 
 mod append;
 mod follow;

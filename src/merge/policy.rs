@@ -6,8 +6,8 @@
 //! the same size, with all that are smaller. A search pays for each segment, whatever its size, so there are to be few;
 //! each record is written once more per tier.
 //!
-//! A segment may have a limit of fingerprints (that of a base [BAS-2]). What would exceed it is not merged: the largest ones stay
-//! as they are, and the rest is merged as if they were not there.
+//! A segment may have a limit of fingerprints (that of a base [BAS-2]). What would exceed it is not
+//! merged: the largest ones stay as they are, and the rest is merged as if they were not there.
 
 use std::collections::BTreeMap;
 

@@ -26,8 +26,8 @@ pub struct PartsPlan {
 /// What searches within `k` of `count` uniform fingerprints of so many `bits` take, for each number of
 /// parts from 0 on. Takes milliseconds.
 ///
-/// [`Layout::parts`](crate::Layout::parts) takes one of these numbers; where it is left open a pack takes the one that
-/// [`recommended_parts`] gives.
+/// [`Layout::parts`](crate::Layout::parts) takes one of these numbers; where it is left open a pack
+/// takes the one that [`recommended_parts`] gives.
 ///
 /// # Errors
 ///

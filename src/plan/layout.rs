@@ -39,8 +39,8 @@ pub(crate) struct TableLayout {
 
 /// How a store is laid out: what is said of it. All else is chosen.
 ///
-/// Most stores need [`k`](Self::k) alone. The rest is for experts; the manual of the tool has a table of what
-/// designs cost.
+/// Most stores need [`k`](Self::k) alone. The rest is for experts; the manual of the tool has a
+/// table of what designs cost.
 ///
 /// # Examples
 ///
@@ -111,8 +111,8 @@ impl TableLayout {
 }
 
 impl Layout {
-    /// For a radius of 3, with all else chosen for the set: fast for its size, and no larger than the
-    /// fingerprints are uncompressed.
+    /// For a radius of 3, with all else chosen for the set: fast for its size, and no larger than
+    /// the fingerprints are uncompressed.
     pub fn new() -> Self {
         Self::for_radius(3)
     }
@@ -131,8 +131,8 @@ impl Layout {
         }
     }
 
-    /// The Hamming radius, in bits, that queries will mostly ask for; 0 to the width. It is remembered,
-    /// the layout is chosen for it, and it limits nothing.
+    /// The Hamming radius, in bits, that queries will mostly ask for; 0 to the width. It is
+    /// remembered, the layout is chosen for it, and it limits nothing.
     pub fn k(mut self, k: u32) -> Self {
         self.radius = k;
         self
@@ -144,43 +144,46 @@ impl Layout {
         self
     }
 
-    /// For experts: the tables of fingerprints of 32 or 64 bits. Chosen for the set and the radius, one to
-    /// four, where none are given: the same on every machine.
+    /// For experts: the tables of fingerprints of 32 or 64 bits. Chosen for the set and the radius,
+    /// one to four, where none are given: the same on every machine.
     pub fn design(mut self, design: Design) -> Self {
         self.design = Some(design);
         self
     }
 
-    /// For experts: bytes of a block, a power of two from 256 to 8192. Smaller blocks answer faster and
-    /// take more space. Where nothing is said 256 to 4096 are chosen.
+    /// For experts: bytes of a block, a power of two from 256 to 8192. Smaller blocks answer faster
+    /// and take more space. Where nothing is said 256 to 4096 are chosen.
     pub fn block_bytes(mut self, block_bytes: u32) -> Self {
         self.block_bytes = Some(block_bytes);
         self
     }
 
-    /// For experts: whether the tables behind the first keep only the first 32 to 56 bits of their keys, as
-    /// many as it takes to find matches in the first table, which holds whole fingerprints.
+    /// For experts: whether the tables behind the first keep only the first 32 to 56 bits of their
+    /// keys, as many as it takes to find matches in the first table, which holds whole
+    /// fingerprints.
     ///
-    /// `quarters` of 2^26 uniform fingerprints take 14.8 bytes each in place of 20.5. Searches within the
-    /// radius of the design are about as fast, larger ones up to three times slower. What is damaged in
-    /// the first table is in no other. Fingerprints of 32 bits keep whole tables.
+    /// `quarters` of 2^26 uniform fingerprints take 14.8 bytes each in place of 20.5. Searches
+    /// within the radius of the design are about as fast, larger ones up to three times slower.
+    /// What is damaged in the first table is in no other. Fingerprints of 32 bits keep whole
+    /// tables.
     pub fn short_tables(mut self, short: bool) -> Self {
         self.short_tables = short;
         self
     }
 
-    /// For experts: in place of tables one *base*, which holds every fingerprint once, and so many tables
-    /// of parts of their bits, up to one for 6 bits; 0 writes the base alone, which searches scan. It is the
-    /// index of Norouzi, Punjani and Fleet, *Fast search in Hamming space with multi-index hashing* (CVPR
-    /// 2012). Fingerprints of 128 and 256 bits have no other, with a number that is chosen for the radius.
+    /// For experts: in place of tables one *base*, which holds every fingerprint once, and so many
+    /// tables of parts of their bits, up to one for 6 bits; 0 writes the base alone, which searches
+    /// scan. It is the index of Norouzi, Punjani and Fleet, *Fast search in Hamming space with
+    /// multi-index hashing* (CVPR 2012). Fingerprints of 128 and 256 bits have no other, with a
+    /// number that is chosen for the radius.
     pub fn parts(mut self, parts: u16) -> Self {
         self.parts = Some(parts);
         self
     }
 
     /// For experts: the index of fingerprints of so many bits by its name. `quarters`, `32,16`: a
-    /// [design](Design::read); `32,16:short`: one with [short tables](Self::short_tables); `parts:9`: so many
-    /// [parts](Self::parts).
+    /// [design](Design::read); `32,16:short`: one with [short tables](Self::short_tables);
+    /// `parts:9`: so many [parts](Self::parts).
     ///
     /// # Errors
     ///
@@ -211,11 +214,13 @@ impl Layout {
         self
     }
 
-    /// Width of the low column in bits: 0, 8, 16, 24, 32, 40 or 48, less than that of a fingerprint.
+    /// Width of the low column in bits: 0, 8, 16, 24, 32, 40 or 48, less than that of a
+    /// fingerprint.
     ///
-    /// `None` takes, for each table, the largest whose payload is at most 1% larger than that of 0; or the
-    /// widest of all at up to an eighth, if the tops of the design have 16 bits each and none in common (of
-    /// 32 bits, 8), as those of `quarters`: there a search need not decode what the column shows.
+    /// `None` takes, for each table, the largest whose payload is at most 1% larger than that of 0;
+    /// or the widest of all at up to an eighth, if the tops of the design have 16 bits each and
+    /// none in common (of 32 bits, 8), as those of `quarters`: there a search need not decode what
+    /// the column shows.
     #[cfg(any(test, feature = "internals"))]
     #[doc(hidden)]
     pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {

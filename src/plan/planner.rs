@@ -19,8 +19,8 @@ use crate::hot_index;
 /// Sizes of blocks that are tried where none is given.
 const BLOCK_SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];
 
-/// Tables that a pack chooses at most. More copies than four take more than three times the space of the
-/// fingerprints themselves, for little time, and long to predict.
+/// Tables that a pack chooses at most. More copies than four take more than three times the space
+/// of the fingerprints themselves, for little time, and long to predict.
 pub(super) const MOST_TABLES: usize = 4;
 
 /// Predicts size and latency of every design for a number of fingerprints.
@@ -179,9 +179,10 @@ impl Planner {
         self
     }
 
-    /// Whether the tables behind the first are short, as [`Packer::short_tables`](crate::Layout::short_tables) makes them. Their size is
-    /// predicted as it will be, searches as those of whole tables, which take about as long. Unless designs are [given](Self::designs), these are the named ones
-    /// with several tables, and `32,24`.
+    /// Whether the tables behind the first are short, as
+    /// [`Layout::short_tables`](crate::Layout::short_tables) makes them. Their size is predicted as
+    /// it will be, searches as those of whole tables, which take about as long. Unless designs are
+    /// [given](Self::designs), these are the named ones with several tables, and `32,24`.
     pub fn short_tables(mut self, short: bool) -> Self {
         self.short_tables = short;
         self

@@ -79,8 +79,8 @@ impl Level {
         *BEST
     }
 
-    /// The best level up to the one with this name; the best of all without a name, or with one that
-    /// no level has.
+    /// The best level up to the one with this name; the best of all without a name, or with one
+    /// that no level has.
     fn within(name: Option<&str>) -> Self {
         let rank =
             |name: &str| SIMD_LEVELS.iter().position(|level| level.eq_ignore_ascii_case(name));

@@ -12,11 +12,11 @@ use crate::recipe;
 
 /// Writes a set of fingerprints as a compressed store.
 ///
-/// Memory: twice that of the fingerprints, so 16 bytes for each of 64 bits (24 with [parts](Layout::parts)), 8 bytes per block
-/// of a table, and some MiB; or what
-/// [`Execution::memory`] allows, with up to as much in temporary files. The files
-/// are the same, byte for byte, whatever the order of the input, its duplicates, the memory and the
-/// number of threads.
+/// Memory: twice that of the fingerprints, so 16 bytes for each of 64 bits (24 with
+/// [parts](Layout::parts)), 8 bytes per block of a table, and some MiB; or what
+/// [`Execution::memory`] allows, with up to as much in temporary files. The files are the same,
+/// byte for byte, whatever the order of the input, its duplicates, the memory and the number of
+/// threads.
 ///
 /// # Examples
 ///

@@ -1,5 +1,6 @@
-//! Short tables, whose keys are the first bits of permuted fingerprints (chapter 7 of the specification). What a search finds in one are
-//! *leads*: where in the identity table a match may stand.
+//! Short tables, whose keys are the first bits of permuted fingerprints (chapter 7 of the
+//! specification). What a search finds in one are *leads*: where in the identity table a match may
+//! stand.
 //!
 //! A table with whole keys repeats what the identity table holds. The bits that tell which fingerprints share a top, and where these
 //! stand there, are less than half of it.

@@ -10,7 +10,8 @@ use crate::format::{BitRange, Codec};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TableStats {
-    /// Bits of a key: those of a fingerprint, 32 or 64, or fewer in a [short table](crate::Layout::short_tables).
+    /// Bits of a key: those of a fingerprint, 32 or 64, or fewer in a [short
+    /// table](crate::Layout::short_tables).
     pub key_bits: u32,
     /// Number of the table in its segment; 0 is in the order of the fingerprints.
     pub number: u32,

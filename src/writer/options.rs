@@ -81,8 +81,8 @@ impl StoreOptions {
 }
 
 impl<F: Fingerprint> StoreOptions<F> {
-    /// How segments are laid out. Those of few fingerprints have one table, or no part tables, whatever is
-    /// said here.
+    /// How segments are laid out. Those of few fingerprints have one table, or no part tables,
+    /// whatever is said here.
     pub fn layout(mut self, layout: Layout) -> Self {
         self.layout = layout;
         self
@@ -164,8 +164,8 @@ impl<F: Fingerprint> StoreOptions<F> {
     }
 }
 
-/// Records in memory of fingerprints of up to 64 bits, and of more. These are asked for within radii
-/// for which every record is compared: half a million of 256 bits take milliseconds.
+/// Records in memory of fingerprints of up to 64 bits, and of more. These are asked for within
+/// radii for which every record is compared: half a million of 256 bits take milliseconds.
 const NARROW_TAIL_RECORDS: usize = 1 << 19;
 const WIDE_TAIL_RECORDS: usize = 1 << 16;
 
@@ -187,8 +187,8 @@ impl Default for WriterOptions {
 }
 
 impl WriterOptions {
-    /// [`Durability::Group`] within 50 ms, up to half a million records in memory, and segments that
-    /// are written and merged in the background by one thread.
+    /// [`Durability::Group`] within 50 ms, up to half a million records in memory, and segments
+    /// that are written and merged in the background by one thread.
     pub fn new() -> Self {
         Self {
             durability: Durability::default(),
@@ -222,11 +222,11 @@ impl<F: Fingerprint> WriterOptions<F> {
         self
     }
 
-    /// Records that are in memory until they become a segment: half a million of up to 64 bits, 2^16
-    /// of more, unless this says otherwise; at most 2^24. Each takes 100 to 150 bytes, 125 if there
-    /// are half a million, and some 50 more while the segment is written; as many records again may
-    /// come meanwhile. Fewer mean more small segments, and that records are written more often. More
-    /// mean that searches within large radii, which compare them all, take longer.
+    /// Records that are in memory until they become a segment: half a million of up to 64 bits,
+    /// 2^16 of more, unless this says otherwise; at most 2^24. Each takes 100 to 150 bytes, 125 if
+    /// there are half a million, and some 50 more while the segment is written; as many records
+    /// again may come meanwhile. Fewer mean more small segments, and that records are written more
+    /// often. More mean that searches within large radii, which compare them all, take longer.
     pub fn tail_records(mut self, records: usize) -> Self {
         self.tail_records = Some(records);
         self

@@ -74,7 +74,8 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store");
         let design = Design::named(design).unwrap();
-        Packer::new().layout(Layout::new().design(design).block_bytes(1 << size)).pack(&path, &set).unwrap();
+        let layout = Layout::new().design(design).block_bytes(1 << size);
+        Packer::new().layout(layout).pack(&path, &set).unwrap();
         let store = Store::open(&path).unwrap();
         let queries = queries(&set, asked, k, &mut Random(seed));
         let expected: Vec<_> = queries.iter().map(|&query| brute_force(&set, query, k)).collect();

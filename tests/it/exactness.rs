@@ -66,8 +66,9 @@ proptest! {
         let short = short && design.table_count() > 1;
         let temporary = tempfile::tempdir().unwrap();
         let path = temporary.path().join("store");
-        let summary = Packer::new()
-            .layout(Layout::new().design(design).codec(codec).low_bits(low_bits).block_bytes(1 << size).short_tables(short)).pack(&path, set.iter().copied()).unwrap();
+        let layout = Layout::new().design(design).codec(codec).low_bits(low_bits);
+        let layout = layout.block_bytes(1 << size).short_tables(short);
+        let summary = Packer::new().layout(layout).pack(&path, set.iter().copied()).unwrap();
         let expected = sorted(&set);
         prop_assert_eq!(summary.distinct as usize, expected.len());
 

@@ -67,7 +67,8 @@ proptest! {
         for i in (1..input.len()).rev() {
             input.swap(i, random.next() as usize % (i + 1));
         }
-        let packer = Packer::new().layout(Layout::new().design(Design::named(design).unwrap()).block_bytes(1 << size));
+        let layout = Layout::new().design(Design::named(design).unwrap()).block_bytes(1 << size);
+        let packer = Packer::new().layout(layout);
         let summary = packer.pack_with_ids(&path, input.iter().copied()).unwrap();
         let ids = pairs(&map).count() as u64;
         prop_assert_eq!((summary.read, summary.ids), (input.len() as u64, Some(ids)));

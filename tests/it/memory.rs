@@ -1,9 +1,9 @@
 //! Joins, batches, clusters and searches keep to their memory, whatever the sets are like and
 //! whatever the files claim.
 //!
-//! A test of its own beside `main.rs`, with modules of that. Each case runs in a process of its own,
-//! since the allocator counts what is in use: what was asked for, touched or not, so never less
-//! than what a process takes for it.
+//! A test of its own beside `main.rs`, with modules of that. Each case runs in a process of its
+//! own, since the allocator counts what is in use: what was asked for, touched or not, so never
+//! less than what a process takes for it.
 
 #![allow(missing_docs)]
 

@@ -96,8 +96,8 @@ proptest! {
     ) {
         let temporary = tempfile::tempdir().unwrap();
         let path = temporary.path().join("store");
-        let packer = Packer::new().width::<u32>().layout(Layout::new().design(design.clone()).codec(codec));
-        let packer = packer.with_layout(|it| it.low_bits(low_bits).block_bytes(1 << size));
+        let layout = Layout::new().design(design.clone()).codec(codec).low_bits(low_bits);
+        let packer = Packer::new().width::<u32>().layout(layout.block_bytes(1 << size));
         packer.pack(&path, &set).unwrap();
         let set: BTreeSet<u32> = set.into_iter().collect();
         let all: Vec<u32> = set.iter().copied().collect();

@@ -287,7 +287,8 @@ pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
     })
 }
 
-/// Makes of ids, which are places in lists of each segment and of the logs, places in a list of all.
+/// Makes of ids, which are places in lists of each segment and of the logs, places in a list of
+/// all.
 fn number_names(segments: &mut [PlainSegment], logs: &mut log::Logs) -> Vec<Vec<u8>> {
     let of_segments = segments.iter().flat_map(|segment| segment.names.iter().flatten());
     let all: BTreeSet<Vec<u8>> = of_segments.chain(&logs.names).cloned().collect();

@@ -1,4 +1,5 @@
-//! The sections of a living store (sections 11.2 to 12), and what such a store holds (section 11.7).
+//! The sections of a living store (sections 11.2 to 12), and what such a store holds (section
+//! 11.7).
 
 use std::collections::{BTreeMap, BTreeSet};
 

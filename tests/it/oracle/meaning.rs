@@ -3,8 +3,8 @@
 use super::block::BlockShape;
 use super::mutation::{Wrong, is, or};
 
-/// What the histogram must be: the classes of all keys but the first (sections 6.3 and 6.5). `firsts`
-/// are the first keys of blocks.
+/// What the histogram must be: the classes of all keys but the first (sections 6.3 and 6.5).
+/// `firsts` are the first keys of blocks.
 pub fn count_classes(shape: &BlockShape<'_>, keys: &[u64], firsts: &[u64]) -> Vec<u64> {
     let middle_bits = u32::from(shape.bits) - u32::from(shape.low_bits);
     let mut histogram = vec![0; shape.code_lengths.len()];

@@ -3,8 +3,8 @@
 use super::mutation::{Wrong, is, or};
 use super::{Checked, Fields, all_zero, crc, require, require_crc, require_equal, support};
 
-/// The header of `file`, which is of the kind `x` and has `least` bytes or, with fields that say so, more, and its
-/// CRC. Checks [PRE-1] to [PRE-6].
+/// The header of `file`, which is of the kind `x` and has `least` bytes or, with fields that say
+/// so, more, and its CRC. Checks [PRE-1] to [PRE-6].
 pub fn read_header(file: &[u8], x: u8, least: usize) -> Checked<(&[u8], u32)> {
     require(file.len() >= 24, "PRE-1", || format!("the file has {} bytes", file.len()))?;
     let mut fields = Fields(file);

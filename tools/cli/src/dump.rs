@@ -54,7 +54,8 @@ pub struct Args {
     /// The directory that `fpstore pack` wrote
     store: PathBuf,
 
-    /// How rows are written: a format, and words such as ids, header, u64 and i64, as in `tsv,header`
+    /// How rows are written: a format, and words such as ids, header, u64 and i64, as in
+    /// `tsv,header`
     #[arg(long = "as", default_value = "tsv", value_parser = As::<Shape>::parse)]
     #[arg(value_name = "tsv|u64le|u32le|json|parquet[,WORD]")]
     pub form: As<Shape>,

@@ -58,8 +58,8 @@ pub fn read_costs(path: &Path) -> Result<Costs, Failure> {
 /// How a store is laid out.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LayoutArgs {
-    /// The distance that queries will mostly ask for, and their default [default: that of the recipe,
-    /// if one is known, or 3]
+    /// The distance that queries will mostly ask for, and their default [default: that of the
+    /// recipe, if one is known, or 3]
     #[arg(short = 'k', value_name = "K", value_parser = any_radius, allow_negative_numbers = true)]
     pub radius: Option<u32>,
 

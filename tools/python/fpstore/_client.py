@@ -27,9 +27,9 @@ class Client:
     ``StoppedError``; until then it goes again where the server has too much to do.
 
     Any number of threads may use a client: each has a connection of its own. Searches see what was
-    committed before they came; writes are on the disk when they return, with ``durability="eventual"``
-    only with the system. A search with more matches than the server gives is a ``ResourceError``,
-    never a part of them.
+    committed before they came; writes are on the disk when they return, or with
+    ``durability="eventual"`` with the system. A search with more matches than the server gives is a
+    ``ResourceError``, never a part of them.
     """
 
     def __init__(self, url, store=None, *, token=None, timeout=30.0, durability="immediate"):
@@ -200,7 +200,8 @@ class Client:
             fingerprint = (fingerprint.astype(">u8") if words else fingerprint).tobytes()
         if isinstance(fingerprint, (bytes, bytearray, memoryview)):
             if 8 * len(fingerprint) != self._bits:
-                raise ValueError(f"{len(fingerprint)} bytes, and fingerprints have {self._bits} bits")
+                count = len(fingerprint)
+                raise ValueError(f"{count} bytes, and fingerprints have {self._bits} bits")
             return bytes(fingerprint).hex()
         number = fingerprint.__index__()
         if not 0 <= number < 1 << self._bits:
@@ -208,7 +209,8 @@ class Client:
         return f"{number:0{self._bits // 4}x}"
 
     def _all_digits(self, fingerprints):
-        if hasattr(fingerprints, "__arrow_c_array__") or hasattr(fingerprints, "__arrow_c_stream__"):
+        arrow = ("__arrow_c_array__", "__arrow_c_stream__")
+        if any(hasattr(fingerprints, each) for each in arrow):
             import pyarrow
 
             if not isinstance(fingerprints, (pyarrow.Array, pyarrow.ChunkedArray)):
@@ -242,8 +244,8 @@ class Client:
     def _ids_of(self, match):
         if match.get("more_ids"):
             raise ResourceError(
-                f"{match['fingerprint']} has more ids than the server gives; start it with a larger "
-                "--most-matches"
+                f"{match['fingerprint']} has more ids than the server gives; start it with a "
+                "larger --most-matches"
             )
         of_text = {
             "text": str,
@@ -255,8 +257,8 @@ class Client:
     def _all(self, answer):
         if answer["more"]:
             raise ResourceError(
-                f"more than {len(answer['matches'])} matches, which the server gives at most; ask for "
-                "a smaller k, or start it with a larger --most-matches"
+                f"more than {len(answer['matches'])} matches, which the server gives at most; ask "
+                "for a smaller k, or start it with a larger --most-matches"
             )
         return answer["matches"]
 

@@ -70,8 +70,7 @@ class PDQIndex(SignalTypeIndex):
         pieces = ((rows, self._take(some)) for rows, some in _pieces(entries))
         first = next(pieces, None)
         if first is None:
-            made = _native.create(self._path, bits=BITS, k=threshold, ids="number", durability="eventual")
-            made.close()
+            _native.create(self._path, bits=BITS, k=threshold, ids="number").close()
         else:
             _native.pack(self._path, itertools.chain([first], pieces), k=threshold, bits=BITS)
         self._store = _native.open(self._path)
@@ -153,7 +152,8 @@ class ServedPDQIndex(SignalTypeIndex):
         self.client = Client(url, store, **options)
         self._place = (url, self.client.name)
         if self.client.bits != BITS:
-            raise ValueError(f"fingerprints of {self.client.name} have {self.client.bits} bits, not {BITS}")
+            name, bits = self.client.name, self.client.bits
+            raise ValueError(f"fingerprints of {name} have {bits} bits, not {BITS}")
 
     def __len__(self):
         return len(self.client)

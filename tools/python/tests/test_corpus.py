@@ -1,7 +1,7 @@
-"""Texts, files, streams and frames without duplicates, as the command and the library for Rust find them."""
+"""Texts, files, streams and frames without duplicates, as the command and the library for Rust find
+them."""
 
 import json
-import os
 import pathlib
 import random
 import subprocess
@@ -37,7 +37,13 @@ def files(tmp_path):
 def rows_of(result, ids):
     """What stands in the table of removed documents."""
     return [
-        (ids[i], ids[result.instead[i]], ids[result.matched[i]], int(result.distance[i]), result.why[i])
+        (
+            ids[i],
+            ids[result.instead[i]],
+            ids[result.matched[i]],
+            int(result.distance[i]),
+            result.why[i],
+        )
         for i in range(len(result))
         if not result.kept[i]
     ]
@@ -54,12 +60,15 @@ def rows_of(result, ids):
 def test_texts_files_and_frames_are_decided_alike(files, how):
     own, path = files
     ids = [f"d{i}" for i in range(len(own))]
-    report = fpstore.dedup_corpus(path / "a.jsonl", id="id", output=path / "out", removed="jsonl", **how)
+    output = path / "out"
+    report = fpstore.dedup_corpus(path / "a.jsonl", id="id", output=output, removed="jsonl", **how)
     lines = (path / "out/removed.jsonl").read_text().splitlines()
     removed = [json.loads(line) for line in lines]
-    expected = [(row["id"], row["kept"], row["matched"], row["distance"], row["why"]) for row in removed]
+    columns = ("id", "kept", "matched", "distance", "why")
+    expected = [tuple(row[column] for column in columns) for row in removed]
     assert len(expected) > 100 and report["counts"]["kept"] == len(own) - len(expected)
-    kept = [json.loads(line)["id"] for line in (path / "out/documents/a.jsonl").read_text().splitlines()]
+    lines = (path / "out/documents/a.jsonl").read_text().splitlines()
+    kept = [json.loads(line)["id"] for line in lines]
     result = fpstore.dedup(own, **how)
     assert rows_of(result, ids) == expected
     assert [ids[i] for i in np.flatnonzero(result.kept)] == kept
@@ -77,7 +86,8 @@ def test_texts_files_and_frames_are_decided_alike(files, how):
     assert answer["kept"].to_pylist() == result.kept.tolist()
     assert [name for name in answer["instead"].to_pylist() if name] == [row[1] for row in expected]
     # Batch by batch, in several tables, and from pandas and polars.
-    stream = pa.RecordBatchReader.from_batches(table.schema, table.slice(0, 250).to_batches(max_chunksize=100))
+    batches = table.slice(0, 250).to_batches(max_chunksize=100)
+    stream = pa.RecordBatchReader.from_batches(table.schema, batches)
     parts = fpstore.dedup_corpus([stream, table.slice(250)], text="body", **how)
     assert rows_of(parts, ids) == expected
     pl = pytest.importorskip("polars")
@@ -102,7 +112,8 @@ def test_the_best_of_a_cluster_goes_by_a_column(files):
     table = pa.table({"text": own, "rank": [float(i % 7) for i in range(len(own))]})
     how = {"recipe": "onebit-256", "k": 40, "keep": "max:rank"}
     fpstore.dedup_corpus(path / "a.jsonl", id="id", output=path / "out", removed="jsonl", **how)
-    expected = [json.loads(line)["id"] for line in (path / "out/removed.jsonl").read_text().splitlines()]
+    lines = (path / "out/removed.jsonl").read_text().splitlines()
+    expected = [json.loads(line)["id"] for line in lines]
     result = fpstore.dedup_corpus(table, **how)
     assert [f"d{i}" for i in np.flatnonzero(~result.kept)] == expected
     with pytest.raises(ValueError, match="texts have no columns"):

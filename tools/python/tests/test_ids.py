@@ -52,7 +52,7 @@ def test_names_belong_to_their_fingerprints(tmp_path):
 
 def test_integers_of_any_type_are_ids(tmp_path):
     prints = np.arange(3, dtype=np.uint64)
-    for number, kind in enumerate(["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]):
+    for kind in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
         most = int(np.iinfo(kind).max)
         ids = np.array([0, 5, most], dtype=kind)
         for form, given in (("numpy", ids), ("arrow", pyarrow.array(ids))):

@@ -2,6 +2,7 @@
 
 import io
 import random
+import subprocess
 
 import pytest
 
@@ -69,8 +70,6 @@ def test_an_index_begins_empty_and_takes_nothing_else():
 
 
 def test_a_served_index_finds_what_brute_force_does(tmp_path, program, serve):
-    import subprocess
-
     created = [program, "create", "live", "--bits", "256", "-k", "31", "--id-type", "text", "-q"]
     assert subprocess.run(created, cwd=tmp_path).returncode == 0
     source = random.Random(7)

@@ -103,7 +103,8 @@ pub struct Args {
     #[arg(value_name = "smallest-id|first|central")]
     keep: KeepArg,
 
-    /// How rows are written: a format, and words such as per-id, header, u64 and i64, as in `tsv,header`
+    /// How rows are written: a format, and words such as per-id, header, u64 and i64, as in
+    /// `tsv,header`
     #[arg(long = "as", default_value = "tsv", value_parser = As::<Shape>::parse)]
     #[arg(value_name = "tsv|json|parquet[,WORD]")]
     pub form: As<Shape>,

@@ -96,7 +96,8 @@ pub struct Args {
     #[arg(short = 'k', value_name = "K", value_parser = any_radius, allow_negative_numbers = true)]
     radius: Option<u32>,
 
-    /// How rows are written: a format, and words such as ids, header, u64 and i64, as in `tsv,header`
+    /// How rows are written: a format, and words such as ids, header, u64 and i64, as in
+    /// `tsv,header`
     #[arg(long = "as", default_value = "tsv", value_parser = As::<PairFormat>::parse)]
     #[arg(value_name = "tsv|u64le|u32le|parquet[,WORD]")]
     pub form: As<PairFormat>,

@@ -32,8 +32,8 @@ pub(super) const WORKER_BYTES: u64 = 240 << 20;
 
 #[derive(clap::Args)]
 pub(super) struct SparkArgs {
-    /// Predict a self-join by `fpstore.spark` instead: on so many executors, such as 200, or 200x4 of
-    /// 4 cores each
+    /// Predict a self-join by `fpstore.spark` instead: on so many executors, such as 200, or 200x4
+    /// of 4 cores each
     #[arg(long, value_name = "EXECUTORS[xCORES]", conflicts_with_all = ["budget", "prefer", "block_bytes", "details"])]
     #[arg(help_heading = "Joins and batches by Spark", hide_short_help = true)]
     pub spark: Option<Cluster>,

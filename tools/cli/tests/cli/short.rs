@@ -1,4 +1,5 @@
-//! Short tables (`--design NAME:short`): stores whose tables behind the first keep fewer bits answer as others do.
+//! Short tables (`--design NAME:short`): stores whose tables behind the first keep fewer bits
+//! answer as others do.
 
 use std::fs;
 

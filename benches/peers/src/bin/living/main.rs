@@ -1,9 +1,9 @@
 //! Measures stores that are written while they are searched, beside other engines.
 //!
 //! `cargo run --release --manifest-path benches/peers/Cargo.toml --bin living -- COMMAND`, with
-//! `load`, `durable`, `names`, `search` or `windows`; `--help` tells the options. All of a command is
-//! measured in one run, on the same data: uniform fingerprints, a tenth of them within two flips of an earlier one, or
-//! those of a file of 8 bytes each, little-endian, in its order.
+//! `load`, `durable`, `names`, `search` or `windows`; `--help` tells the options. All of a command
+//! is measured in one run, on the same data: uniform fingerprints, a tenth of them within two flips
+//! of an earlier one, or those of a file of 8 bytes each, little-endian, in its order.
 
 mod durable;
 mod engines;
