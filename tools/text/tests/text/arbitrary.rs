@@ -69,10 +69,12 @@ fn strange_documents_never_share_an_answer_without_a_word() {
         Vec::new(),
     ])
     .collect();
-    for short in LINES.iter().filter(|short| {
-        !short.contains("few=1") && !short.contains("python") && !short.contains("longest")
-    }) {
+    for short in LINES {
         let Pair { mut fingerprinter, line, .. } = pair(short);
+        // With one feature enough, texts of the same features are the same: `<b>` and `b`.
+        if line.contains("few=1") || line.contains("python") {
+            continue;
+        }
         let prepared = Line::new(&line, Default::default());
         let mut seen = std::collections::BTreeMap::new();
         for document in &strange {
