@@ -76,21 +76,27 @@ impl Deduplicated {
 
 #[pymethods]
 impl Deduplicated {
+    /// Whether each text is kept: bool, shape (n,).
     #[getter]
     fn kept<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         PyArray1::from_iter(py, self.documents().map(|document| self.decided.keeps(document)))
     }
 
+    /// For each text the index of the one that is kept in its place; -1 for a kept text, and where
+    /// that one is of an earlier corpus: int64, shape (n,).
     #[getter]
     fn instead<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         PyArray1::from_vec(py, self.indices(|verdict| verdict.kept))
     }
 
+    /// For each text the index of the near duplicate by which it was found, -1 as above: int64,
+    /// shape (n,).
     #[getter]
     fn matched<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         PyArray1::from_vec(py, self.indices(|verdict| verdict.matched))
     }
 
+    /// For each text the distance to `matched`, 0 for kept ones: uint16, shape (n,).
     #[getter]
     fn distance<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
         let distance =
@@ -98,11 +104,13 @@ impl Deduplicated {
         PyArray1::from_iter(py, self.documents().map(distance))
     }
 
+    /// For each text `kept`, or why it is removed.
     #[getter]
     fn why(&self) -> Vec<&'static str> {
         self.documents().map(|document| self.why_of(document)).collect()
     }
 
+    /// What was read, removed and kept, as a dictionary.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         report_of(py, self.decided.report())
