@@ -66,7 +66,8 @@ fn queries_outlive_the_store_that_made_them_and_the_files_of_its_directory() {
     .unwrap();
     expected.sort_unstable();
     assert!(!pairs.is_empty() && pairs == expected);
-    assert_eq!(clusters.run().unwrap().summary().pairs as usize, pairs.len());
+    let summary = clusters.run().unwrap().summary().clone();
+    assert!(0 < summary.clusters && summary.clusters < summary.fingerprints);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::execution::Execution;
 use crate::execution::budget::{LEAST_MEMORY, PROCESS_BYTES};
 use crate::fingerprint::{Fingerprint, Hex};
 use crate::memory;
-use crate::query::join::{JoinEvent, JoinSummary, Pair};
+use crate::query::join::{JoinEvent, Pair};
 use crate::snapshot::Snapshot;
 use crate::snapshot::cursor::Cursor;
 
@@ -38,6 +38,9 @@ pub enum Keep {
 /// A cluster holds all fingerprints that are linked by pairs within k, directly or over others: so
 /// its ends may be further apart than k. This *chaining* grows with k;
 /// [`max_cluster`](Self::max_cluster) counts clusters that look like it.
+///
+/// Time: that of a [join](crate::Join), but fingerprints that are all near each other take little,
+/// since not all of their pairs are looked at; with [`Keep::Central`] all are.
 ///
 /// Memory: at most 32 bytes per distinct fingerprint, 36 with [`Keep::Central`], where there are
 /// fewer than 2^32. Of these the join takes 18 ([`Join`](crate::Join)), less where [`Execution::memory`] bounds
@@ -115,8 +118,6 @@ pub struct ClusterSummary {
     pub near_duplicates: u64,
     /// Clusters, those of one fingerprint included: the number of fingerprints that are kept.
     pub clusters: u64,
-    /// Pairs within k.
-    pub pairs: u64,
     /// For each size, in fingerprints, the number of clusters that have it.
     pub sizes: BTreeMap<u64, u64>,
     /// Clusters larger than [`Clustering::max_cluster`].
@@ -163,14 +164,16 @@ impl<F: Fingerprint> Clustering<F> {
             let rest = memory.saturating_sub(self.bytes());
             join = join.execution(self.execution.clone().memory(rest.max(LEAST_MEMORY)));
         }
+        if self.keep != Keep::Central {
+            join = join.links();
+        }
         // Refused before anything is read.
         join.range()?;
         let mut graph = Graph::new(&self)?;
-        let summary: JoinSummary = join.run(|event| match event {
+        join.run(|event| match event {
             JoinEvent::Pairs(pairs) => pairs.iter().try_for_each(|&pair| graph.add(pair)),
             JoinEvent::Range(_) => Ok::<(), Error>(()),
         })?;
-        debug_assert_eq!(summary.pairs, graph.pairs);
         graph.finish(&self)
     }
 
@@ -245,7 +248,6 @@ struct Graph<F> {
     components: Components,
     /// How many pairs each fingerprint is in.
     degrees: Option<Vec<u32>>,
-    pairs: u64,
 }
 
 impl<F: Fingerprint> Graph<F> {
@@ -265,7 +267,6 @@ impl<F: Fingerprint> Graph<F> {
             ranks: Ranks::new(fingerprints),
             components: Components::new(count),
             degrees: (options.keep == Keep::Central).then(|| vec![0; count]),
-            pairs: 0,
         })
     }
 
@@ -281,12 +282,11 @@ impl<F: Fingerprint> Graph<F> {
                 degrees[rank] = degrees[rank].saturating_add(1);
             }
         }
-        self.pairs += 1;
         Ok(())
     }
 
     fn finish(self, options: &Clustering<F>) -> Result<Clusters<F>> {
-        let Self { ranks, components, degrees, pairs } = self;
+        let Self { ranks, components, degrees } = self;
         let fingerprints = ranks.into_fingerprints();
         let (numbers, count) = components.numbered();
         let bound = fingerprints.len() + 1;
@@ -324,7 +324,6 @@ impl<F: Fingerprint> Graph<F> {
             exact_duplicates: documents - fingerprints.len() as u64,
             near_duplicates: (fingerprints.len() - count) as u64,
             clusters: count as u64,
-            pairs,
             ..ClusterSummary::default()
         };
         for size in (0..count).filter_map(|cluster| sizes.get(cluster)) {

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::compare;
 use super::digit::Digit;
+use super::links::{self, Hub};
 use super::mask::Mask;
 use super::output::{Found, Output};
 use super::plan::{JoinStep, Prices, Scope, Size, SplitPart, plan};
@@ -52,6 +53,8 @@ pub(super) struct Engine<'a, F: Fingerprint> {
     pub(super) prices: Prices,
     /// Whether both fingerprints of a pair are of one set: then the smaller one comes first.
     pub(super) one_set: bool,
+    /// Whether links are enough, which connect what all pairs do.
+    pub(super) links: bool,
     pub(super) output: &'a Output<F>,
     /// Is told of thousandths of fingerprints that are done.
     pub(super) progress: &'a (dyn Fn(u64) + Sync),
@@ -302,14 +305,22 @@ impl<F: Fingerprint> Engine<'_, F> {
         sides: [&[F]; SIDES],
         found: &mut Found<'_, F>,
     ) {
+        if self.links && sides[SIDES - 1].len() >= links::LEAST {
+            return self.link_sides(scope, sides, found);
+        }
+        self.compare_all(scope, sides, found);
+    }
+
+    #[inline]
+    fn compare_all<const SIDES: usize>(
+        &self,
+        scope: &Scope<F>,
+        sides: [&[F]; SIDES],
+        found: &mut Found<'_, F>,
+    ) {
         let push = |one: F, other: F| {
-            if !scope.admits(Mask::difference(one, other)) {
-                return;
-            }
-            if self.one_set {
-                found.push(one.min(other), one.max(other));
-            } else {
-                found.push(one, other);
+            if scope.admits(Mask::difference(one, other)) {
+                self.push(one, other, found);
             }
         };
         match sides[..] {
@@ -317,6 +328,67 @@ impl<F: Fingerprint> Engine<'_, F> {
             [left, right] => compare::between(self.level, left, right, self.k, push),
             _ => {}
         }
+    }
+
+    #[inline]
+    fn push(&self, one: F, other: F, found: &mut Found<'_, F>) {
+        if self.one_set {
+            found.push(one.min(other), one.max(other));
+        } else {
+            found.push(one, other);
+        }
+    }
+
+    /// As [`Self::compare_sides`], with links around hubs in place of the pairs that these connect.
+    fn link_sides<const SIDES: usize>(
+        &self,
+        scope: &Scope<F>,
+        sides: [&[F]; SIDES],
+        found: &mut Found<'_, F>,
+    ) {
+        let mut rest = sides[SIDES - 1];
+        for some in sides[0].chunks(links::MOST) {
+            if SIDES == 1 {
+                self.link(scope, [some], found);
+                rest = &rest[some.len()..];
+            }
+            for others in rest.chunks(links::MOST) {
+                if !self.output.stopped() {
+                    self.link(scope, [some, others], found);
+                }
+            }
+        }
+    }
+
+    /// As [`Self::link_sides`], of lists that are copied.
+    ///
+    /// A link may belong to another part by the rule of the scope. It connects what is near all the
+    /// same.
+    fn link<const SIDES: usize>(
+        &self,
+        scope: &Scope<F>,
+        sides: [&[F]; SIDES],
+        found: &mut Found<'_, F>,
+    ) {
+        let Some(mut hub) = Hub::find(self.level, sides[0], sides[SIDES - 1], self.k) else {
+            return self.compare_all(scope, sides, found);
+        };
+        let mut rest = sides.map(<[F]>::to_vec);
+        loop {
+            let Hub { place, near, far } = hub;
+            let hub_itself = rest[0].swap_remove(place);
+            for &other in near.iter().filter(|other| **other != hub_itself) {
+                self.push(hub_itself, other, found);
+            }
+            rest[SIDES - 1] = far;
+            let push = |one, other| self.push(one, other, found);
+            links::attach(self.level, &near, &rest[0], self.k, push);
+            match Hub::find(self.level, &rest[0], &rest[SIDES - 1], self.k) {
+                Some(next) => hub = next,
+                None => break,
+            }
+        }
+        self.compare_all(scope, rest.each_ref().map(|side| &**side), found);
     }
 }
 

@@ -105,7 +105,8 @@ impl<F: Fingerprint> ListJoin<F> {
             let level = Level::best();
             let prices = Prices::new::<F>(&self.execution.cost().join, level, self.k);
             let progress = &|_| {};
-            let engine = Engine { k: self.k, level, prices, one_set: true, output, progress };
+            let (k, one_set) = (self.k, true);
+            let engine = Engine { k, level, prices, one_set, links: false, output, progress };
             let (mut data, mut room) = ([const { Vec::new() }; SIDES], lists);
             for (data, list) in data.iter_mut().zip(&mut room) {
                 *data = distinct(list)?;

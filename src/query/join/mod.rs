@@ -12,6 +12,9 @@
 //! lower thresholds are the best, other ones than those of a search; and how a store is cut into parts, or in how many
 //! segments, does not matter.
 //!
+//! Clusters need no pair of fingerprints that are connected already: then few pairs stand for all
+//! ([`links`]).
+//!
 //! What does not fit into memory is cut into *ranges* of the smaller fingerprint of each pair. A
 //! range is joined with itself, and with all that follows it, piece by piece ([`work`]). Batches of
 //! queries are joined with a store as it is read ([`stream`](mod@stream)).
@@ -19,6 +22,7 @@
 mod compare;
 mod digit;
 mod engine;
+mod links;
 mod lists;
 mod mask;
 mod needs;

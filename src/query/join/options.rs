@@ -51,19 +51,29 @@ pub struct Join<F: Fingerprint = u64> {
     pub(super) start: F,
     /// Fingerprints in memory, whatever the memory.
     pub(super) capacity: Option<usize>,
+    /// Whether pairs are enough that connect what all pairs do.
+    pub(super) links: bool,
     pub(super) execution: Execution,
 }
 
 impl<F: Fingerprint> Join<F> {
     pub(crate) fn new(a: Snapshot<F>, b: Option<Snapshot<F>>, k: u32) -> Self {
         let (k, execution) = (k.min(F::BITS), Execution::new());
-        Self { a, b, k, shard: (0, 1), start: F::default(), capacity: None, execution }
+        let (shard, start) = ((0, 1), F::default());
+        Self { a, b, k, shard, start, capacity: None, links: false, execution }
     }
 
     /// How it runs. Where not all fingerprints fit into the memory, it works range by range; a join in r
     /// ranges reads and splits the store about r / 2 times.
     pub fn execution(mut self, execution: Execution) -> Self {
         self.execution = execution;
+        self
+    }
+
+    /// Hands on few pairs that connect whatever all pairs connect, not each once and perhaps some
+    /// twice. Of n fingerprints that are all near each other these are some n.
+    pub(crate) fn links(mut self) -> Self {
+        self.links = true;
         self
     }
 

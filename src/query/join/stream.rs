@@ -25,7 +25,8 @@ pub(crate) fn stream<F: Fingerprint>(
 ) -> Result<()> {
     let level = Level::best();
     let prices = Prices::new::<F>(costs, level, k);
-    let engine = Engine { k, level, prices, one_set: false, output, progress: &|_| {} };
+    let engine =
+        Engine { k, level, prices, one_set: false, links: false, output, progress: &|_| {} };
     let mut side = Side { room: vec![F::default(); queries.len()], data: queries };
     let mut pieces = Side::default();
     let mut cursor = Cursor::new(snapshot, F::default(), Decode::Together)?;

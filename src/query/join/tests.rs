@@ -160,6 +160,91 @@ proptest! {
     }
 }
 
+/// For each fingerprint of a set the least one that pairs lead to from it.
+fn connected<F: Fingerprint>(set: &BTreeSet<F>, pairs: &[Pair<F>]) -> Vec<F> {
+    let set: Vec<F> = set.iter().copied().collect();
+    let mut near = vec![Vec::new(); set.len()];
+    for pair in pairs {
+        let [a, b] = [pair.a, pair.b].map(|one| set.binary_search(&one).unwrap());
+        near[a].push(b);
+        near[b].push(a);
+    }
+    let mut least: Vec<Option<F>> = vec![None; set.len()];
+    for (start, &one) in set.iter().enumerate() {
+        let mut reached = vec![start];
+        while let Some(at) = reached.pop() {
+            if least[at].is_none() {
+                least[at] = Some(one);
+                reached.extend(&near[at]);
+            }
+        }
+    }
+    least.into_iter().flatten().collect()
+}
+
+/// Checks that links connect what pairs do, and gives how many there are of both.
+fn check_links<F: Fingerprint>(set: &BTreeSet<F>, k: u32, capacity: usize) -> (u64, usize) {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    Packer::new().width::<F>().pack(&path, set.iter().copied()).unwrap();
+    let store = OpenOptions::new().width::<F>().open(&path).unwrap();
+    let join = Join { capacity: Some(capacity), ..store.self_join(k).links() };
+    let mut links = Vec::new();
+    let summary = join.run(|event| {
+        if let JoinEvent::Pairs(some) = event {
+            links.extend_from_slice(some);
+        }
+    });
+    for link in &links {
+        assert!(link.a < link.b && link.distance <= k && link.a.distance(link.b) == link.distance);
+    }
+    let pairs = brute_force(set, None, k);
+    assert_eq!(connected(set, &links), connected(set, &pairs), "{} bits", F::BITS);
+    (summary.unwrap().pairs, pairs.len())
+}
+
+/// Fingerprints that differ from some centres in a few chosen bits, so that most are near each
+/// other, and some anywhere.
+fn crowds<F: Fingerprint>(count: usize, seed: u64, centres: u64, bits: u32) -> BTreeSet<F> {
+    let random = |i: u64| crate::set_sum::term(seed ^ i << 12) as u64;
+    let any = |i: u64| F::of_words(|number| random(i ^ (number as u64) << 44));
+    let near = |i: u64| {
+        let mut bytes = any((1 << 40) + random(i) % centres).to_be_bytes();
+        for flip in (0..bits).filter(|flip| random(i) >> (16 + flip) & 1 == 1) {
+            let bit = (random(seed ^ u64::from(flip)) % u64::from(F::BITS)) as usize;
+            bytes.as_mut()[bit / 8] ^= 1 << (bit % 8);
+        }
+        F::from_be_bytes(bytes)
+    };
+    (0..count as u64).map(|i| if i % 9 == 0 { any(i) } else { near(i) }).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10))]
+
+    #[test]
+    fn links_connect_what_all_pairs_connect(
+        seed in any::<u64>(), count in 0usize..800, centres in 1u64..4, bits in 1u32..24,
+        k in 0u32..24, capacity in prop_oneof![Just(usize::MAX), 100usize..600],
+    ) {
+        check_links(&crowds::<u32>(count, seed, centres, bits), k / 2, capacity);
+        check_links(&crowds::<u64>(count, seed, centres, bits), k, capacity);
+        check_links(&crowds::<u128>(count, seed, centres, bits), k, capacity);
+        check_links(&crowds::<[u64; 4]>(count, seed, centres, bits), k, capacity);
+    }
+}
+
+/// All 1,024 values of ten bits are within 10 of each other, and most within 6.
+#[test]
+fn a_crowd_has_few_links() {
+    let set: BTreeSet<u64> = (0..1u64 << 10).map(|value| value << 20 | 0xF0).collect();
+    for (k, most) in [(10, 6), (6, 30)] {
+        let (links, pairs) = check_links(&set, k, usize::MAX);
+        assert!(links >= set.len() as u64 - 1 && links <= most * set.len() as u64, "{links}");
+        assert!(pairs > 400 * set.len(), "{pairs}");
+    }
+}
+
 #[test]
 fn empty_stores_and_the_ends_of_the_space_are_joined() {
     let temporary = tempfile::tempdir().unwrap();

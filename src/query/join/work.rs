@@ -183,6 +183,7 @@ impl<F: Fingerprint> Steps<'_, F> {
             level,
             prices: Prices::new::<F>(&work.join.execution.cost().join, level, work.join.k),
             one_set: work.join.b.is_none(),
+            links: work.join.links,
             output: work.output,
             progress: &tell,
         };

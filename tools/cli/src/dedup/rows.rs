@@ -43,8 +43,8 @@ pub fn write<F: Fingerprint>(
             true => writer.ids(at, ids)?,
         }
         if done == total || done.is_multiple_of(TOLD) {
-            progress.found(summary.pairs, writer.to.written());
-            let (unit, finds) = (Unit::Fingerprints, Finds::Pairs);
+            progress.found(0, writer.to.written());
+            let (unit, finds) = (Unit::Fingerprints, Finds::Nothing);
             progress.step(Step { phase: "write", unit, done, total, finds });
         }
     }

@@ -28,7 +28,7 @@ pub fn tell<F: Fingerprint>(args: &Args, clusters: &Clusters<F>) {
             let share = count as f64 / documents.max(1) as f64 * 100.0;
             say!("{name:<17} {count:>12} {share:>6.1}%  {what}");
         }
-        say!("{} fingerprints, {} pairs", summary.fingerprints, summary.pairs);
+        say!("{} fingerprints", summary.fingerprints);
         histogram(&summary.sizes);
     }
     if summary.oversized > 0 {
