@@ -92,6 +92,8 @@ pub enum Unit {
     Ids,
     /// Documents.
     Documents,
+    /// Recipes that are measured.
+    Recipes,
 }
 
 impl Unit {
@@ -102,6 +104,7 @@ impl Unit {
             Unit::Queries => "queries",
             Unit::Ids => "ids",
             Unit::Documents => "documents",
+            Unit::Recipes => "recipes",
         }
     }
 }

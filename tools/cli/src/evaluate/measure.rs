@@ -1,5 +1,6 @@
 //! What a recipe finds, and what it costs.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,10 @@ use crate::failure::Failure;
 const LEAST_TIME: Duration = Duration::from_millis(200);
 /// Passes at most.
 const PASSES: u32 = 20;
+/// F1 below the best one that counts as nearly as good.
+const NEARLY: f64 = 0.01;
+/// Recipes that come first.
+pub(super) const BEST: usize = 5;
 
 /// The texts and pairs that recipes are measured on.
 pub(super) struct Work {
@@ -50,6 +55,8 @@ pub(super) struct Row {
     pub found_under_half: Option<f64>,
     pub bytes_per_document: f64,
     pub megabytes_per_second: f64,
+    /// Whether this one is recommended.
+    pub recommended: bool,
 }
 
 impl Row {
@@ -128,9 +135,15 @@ impl Measured {
                 found_under_half: (all > 0).then(|| found as f64 / all as f64),
                 bytes_per_document: signatures.bytes_per_document(),
                 megabytes_per_second: work.bytes() as f64 / seconds / 1e6,
+                recommended: false,
             });
         }
         Ok(measured)
+    }
+
+    /// The row with the best F1.
+    fn best(&self) -> Option<&Row> {
+        self.rows.iter().min_by(|one, other| by_f1(one, other))
     }
 
     /// How well pairs are found that differ by at most `k`.
@@ -142,6 +155,66 @@ impl Measured {
     pub fn greatest(&self) -> u32 {
         self.curve.greatest()
     }
+}
+
+/// Orders rows: the best F1 first, then the fewest bytes.
+fn by_f1(one: &Row, other: &Row) -> Ordering {
+    let f1 = |row: &Row| row.f1.unwrap_or(-1.0);
+    f1(other)
+        .total_cmp(&f1(one))
+        .then(one.bytes_per_document.total_cmp(&other.bytes_per_document))
+        .then_with(|| (&one.recipe, one.k).cmp(&(&other.recipe, other.k)))
+}
+
+/// Marks the row that is recommended: of those whose F1 is nearly the best the one with the fewest
+/// bytes.
+pub(super) fn recommend(all: &mut [Measured]) {
+    let rows = || all.iter().flat_map(|measured| &measured.rows);
+    let Some(best) = rows().filter_map(|row| row.f1).max_by(f64::total_cmp) else { return };
+    let nearly = rows().filter(|row| row.f1.is_some_and(|f1| f1 >= best - NEARLY));
+    let few = |one: &&Row, other: &&Row| {
+        let bytes = one.bytes_per_document.total_cmp(&other.bytes_per_document);
+        bytes.then_with(|| by_f1(one, other))
+    };
+    let Some((recipe, k)) = nearly.min_by(few).map(|row| (row.recipe.clone(), row.k)) else {
+        return;
+    };
+    // Two rows of a recipe may have the same k.
+    let mut rows = all.iter_mut().flat_map(|measured| &mut measured.rows);
+    if let Some(row) = rows.find(|row| (&row.recipe, row.k) == (&recipe, k)) {
+        row.recommended = true;
+    }
+}
+
+/// A sentence about what is recommended.
+pub(super) fn recommendation(all: &[Measured]) -> String {
+    let mut rows = all.iter().flat_map(|measured| &measured.rows);
+    let Some(row) = rows.find(|row| row.recommended) else {
+        return "No pair is to be found, so that nothing can be recommended.".to_string();
+    };
+    let Row { recipe, k, precision, bytes_per_document, .. } = row;
+    format!(
+        "{recipe} with k = {k} is recommended: it finds {:.1}% of the pairs that should be found, \
+         {:.1}% of what it finds is wrong, and it takes {bytes_per_document:.0} bytes for each \
+         document.",
+        100.0 * row.recall.unwrap_or(0.0),
+        100.0 * (1.0 - precision),
+    )
+}
+
+/// The best row of each of the best recipes.
+pub(super) fn best_rows(all: &[Measured]) -> Vec<&Row> {
+    let mut rows: Vec<&Row> = all.iter().filter_map(Measured::best).collect();
+    rows.sort_by(|one, other| by_f1(one, other));
+    rows.truncate(BEST);
+    rows
+}
+
+/// All rows, the best first.
+pub(super) fn sorted_rows(all: &[Measured]) -> Vec<&Row> {
+    let mut rows: Vec<&Row> = all.iter().flat_map(|measured| &measured.rows).collect();
+    rows.sort_by(|one, other| by_f1(one, other));
+    rows
 }
 
 /// A fingerprinter, with a table of the texts if it needs one.

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::global::Globals;
 use crate::interrupt::Stopper;
 use crate::output::{Output, say};
-use crate::progress::{Mode, Progress};
+use crate::progress::{Finds, Progress, Step, Unit};
 use crate::target::{self, Target};
 use crate::units::{self, count, plural};
 use labels::Labels;
@@ -40,8 +40,10 @@ true similarity of a pair is the Jaccard similarity of the sets of features of
 --truth, computed by comparing whole sets; pairs of J and more (--threshold)
 should be found.
 
-Output, for each recipe the k of its rule, the k with the best F1, and those of
--k:
+Output: what is recommended, which is the recipe with the fewest bytes of those
+whose F1 is at most 0.01 below the best; the five best recipes; then all rows, the
+best first: for each recipe the k of its rule, the k with the best F1, and those
+of -k:
   k          what may differ: bits; values that are not equal; for sets the Jaccard
              similarity that they lack, in percent
   recall, precision, f1
@@ -58,8 +60,10 @@ duplicates, `labelled_duplicates` or `duplicates` beside `id` or `core_id` (as
 CORE Deduplication Dataset 2020), and lists of two ids (as NEWS-COPY). Then
 pairs with the label should be found, whatever their similarity.
 
--o writes a report: the table, and of each recipe which part of the pairs is
-found by their similarity, and precision and recall by k, drawn and in numbers.";
+-o writes a report: the same, recall and precision of the best five drawn, and
+of each recipe which part of the pairs is found by their similarity, and
+precision and recall by k, drawn and in numbers. --json prints the rows, one of
+them with \"recommended\": true.";
 
 /// The seed of the changes.
 const SEED: u64 = 1;
@@ -143,7 +147,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let message = "evaluate: --json and -o - both go to standard output; leave one of them out";
         return Err(Failure::Usage(message.to_string()));
     }
-    let (progress, stopper) = (Progress::new(Mode::None), Stopper::default());
+    let mode = args.globals.progress.mode(args.globals.quiet);
+    let (progress, stopper) = (Progress::new(mode), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;
     let work = match &args.pairs {
         Some(path) => {
@@ -158,28 +163,44 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if !args.globals.quiet {
         say!("fpstore: {}", told(&work));
     }
-    let mut output = Output::stdout();
-    if prints && !args.globals.json {
-        output.line(Row::HEADER)?;
-    }
     let mut all: Vec<Measured> = Vec::new();
-    for given in recipes {
-        let measured = Measured::of(given, &work, args)?;
-        for row in measured.rows.iter().filter(|_| prints) {
-            match args.globals.json {
-                true => output.json(row)?,
-                false => output.line(&row.line())?,
-            }
-        }
-        // It takes some seconds for each.
-        output.flush()?;
-        all.push(measured);
+    let total = recipes.len() as u64;
+    for (given, done) in recipes.into_iter().zip(1..) {
+        all.push(Measured::of(given, &work, args)?);
+        let (unit, finds) = (Unit::Recipes, Finds::Nothing);
+        progress.step(Step { phase: "measure", unit, done, total, finds });
+    }
+    progress.finish();
+    measure::recommend(&mut all);
+    let mut output = Output::stdout();
+    if prints {
+        print(&all, args.globals.json, &mut output)?;
     }
     if let Some(target) = target {
         report::write(&work, &all, args, &target)?;
         stopper.commit(|| target.commit())?;
     }
     output.flush()
+}
+
+/// Prints what is recommended, the best recipes, and then all rows.
+fn print(all: &[Measured], as_json: bool, output: &mut Output) -> Result<(), Failure> {
+    if as_json {
+        let mut rows = all.iter().flat_map(|measured| &measured.rows);
+        return rows.try_for_each(|row| output.json(row));
+    }
+    let (best, sorted) = (measure::best_rows(all), measure::sorted_rows(all));
+    output.line(&measure::recommendation(all))?;
+    let mut table = |title: &str, rows: &[&Row]| {
+        output.line("")?;
+        output.line(title)?;
+        output.line(Row::HEADER)?;
+        rows.iter().try_for_each(|row| output.line(&row.line()))
+    };
+    if all.len() > 1 {
+        table("The best, each at its best k:", &best)?;
+    }
+    table("All, the best first:", &sorted)
 }
 
 fn told(work: &Work) -> String {

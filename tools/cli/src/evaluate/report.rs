@@ -7,7 +7,7 @@ use fpstore_text::evaluate::BINS;
 use plotters::prelude::*;
 
 use super::Args;
-use super::measure::{Measured, Row, Work, share};
+use super::measure::{Measured, Row, Work, best_rows, recommendation, share, sorted_rows};
 use crate::failure::Failure;
 use crate::output::not_written;
 use crate::target::Target;
@@ -19,6 +19,7 @@ const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf
     table { border-collapse: collapse; margin: 1em 0; font-size: 13px }\n\
     th, td { padding: .15em .6em; text-align: right; border-bottom: 1px solid #ddd }\n\
     th:first-child, td:first-child { text-align: left }\n\
+    caption { text-align: left; font-weight: bold }\n\
     code { font-size: 12px; color: #555 } svg { max-width: 49%; height: auto }\n</style></head><body>\n";
 
 /// A line of a chart.
@@ -44,20 +45,46 @@ pub(super) fn write(
             escaped(&args.truth)
         ),
     };
+    html += &format!("<p><strong>{}</strong></p>\n", escaped(&recommendation(all)));
     html += &format!("<p>{}. {what}.</p>\n", super::told(work));
-    summary(&mut html, all);
-    for measured in all {
+    let (best, sorted) = (best_rows(all), sorted_rows(all));
+    html += &best_curves(all, &best)?;
+    table(&mut html, "The best recipes, each at its best k", &best);
+    for name in best.iter().map(|row| &row.recipe) {
+        for measured in all.iter().filter(|measured| measured.name == **name) {
+            section(&mut html, measured)?;
+        }
+    }
+    let is_best = |measured: &&Measured| best.iter().any(|row| row.recipe == measured.name);
+    for measured in all.iter().filter(|measured| !is_best(measured)) {
         section(&mut html, measured)?;
     }
+    html += "<h2>All rows</h2>\n";
+    table(&mut html, "All recipes, the best first", &sorted);
     html += "</body></html>\n";
     let written = target.file(0)?.write_all(html.as_bytes());
     written.map_err(|error| not_written(target.path(), error))
 }
 
-fn summary(html: &mut String, all: &[Measured]) {
-    *html += "<table><tr><th>recipe</th><th>k</th><th></th><th>recall</th><th>precision</th><th>F1</th>\
+/// Draws recall against precision of the best recipes, over all k.
+fn best_curves(all: &[Measured], best: &[&Row]) -> Result<String, Failure> {
+    let of_row = |row: &&Row| {
+        let measured = all.iter().find(|measured| measured.name == row.recipe)?;
+        let scores = (0..=measured.greatest()).map(|k| measured.score(k));
+        let scores = scores.filter(|score| score.relevant > 0 && score.recall() > 0.0);
+        let name = format!("{}, {:.0} bytes", row.recipe, row.bytes_per_document);
+        let points = scores.map(|score| (score.recall(), score.precision())).collect();
+        Some(Line { name, points })
+    };
+    let lines: Vec<Line> = best.iter().filter_map(of_row).collect();
+    chart("Precision by recall, of the best recipes", "recall", 1.0, &lines)
+}
+
+fn table(html: &mut String, caption: &str, rows: &[&Row]) {
+    *html += &format!("<table><caption>{caption}</caption>");
+    *html += "<tr><th>recipe</th><th>k</th><th></th><th>recall</th><th>precision</th><th>F1</th>\
               <th>found under 0.5</th><th>bytes</th><th>MB/s</th></tr>\n";
-    for row in all.iter().flat_map(|measured| &measured.rows) {
+    for row in rows {
         let under = row.found_under_half.map_or("-".into(), |part| format!("{:.3}%", 100.0 * part));
         let Row {
             k, which, recall, precision, f1, bytes_per_document, megabytes_per_second, ..

@@ -49,7 +49,52 @@ fn recipes_are_measured_on_changed_copies() {
     let again = rows(&scratch, line);
     assert!(told.iter().zip(&again).all(|(one, other)| one["f1"] == other["f1"]));
     let printed = scratch.run("evaluate texts.jsonl --recipe exact -q").succeeds().stdout;
-    assert!(printed.starts_with("recipe ") && printed.lines().count() == 3, "{printed}");
+    assert!(printed.starts_with("exact with k = 0 is recommended: it finds "), "{printed}");
+    assert_eq!(printed.lines().count(), 6, "{printed}");
+    assert!(printed.contains("\nAll, the best first:\nrecipe "), "{printed}");
+}
+
+#[test]
+fn the_fewest_bytes_of_nearly_the_best_are_recommended() {
+    let scratch = Scratch::new();
+    texts(&scratch, 40);
+    let recipes = "--recipe exact --recipe minhash-128 --recipe onebit-256 --recipe bands-20x6 \
+                   --recipe simhash-64 --recipe onebit-64 --recipe exact-sha256";
+    let line = format!("evaluate texts.jsonl {recipes}");
+    let rows = rows(&scratch, &line);
+    let f1 = |row: &Value| row["f1"].as_f64().unwrap();
+    let bytes = |row: &Value| row["bytes_per_document"].as_f64().unwrap();
+    let recommended: Vec<&Value> = rows.iter().filter(|row| row["recommended"] == true).collect();
+    assert_eq!(recommended.len(), 1);
+    let most = rows.iter().map(f1).fold(0.0, f64::max);
+    assert!(f1(recommended[0]) >= most - 0.01);
+    let nearly = rows.iter().filter(|row| f1(row) >= most - 0.01);
+    assert_eq!(bytes(recommended[0]), nearly.map(bytes).fold(f64::MAX, f64::min));
+    let printed = scratch.run(&format!("{line} -q")).succeeds().stdout;
+    let name = recommended[0]["recipe"].as_str().unwrap();
+    assert!(printed.starts_with(&format!("{name} with k = {} is", recommended[0]["k"])));
+    let tables: Vec<&str> = printed.split("\n\n").collect();
+    let of = |table: &str| -> Vec<String> {
+        table.lines().skip(2).map(|line| line[..31].trim().to_string()).collect()
+    };
+    // Five recipes, each once; then seven with two rows each, by F1.
+    let best = of(tables[1]);
+    assert_eq!(best.len(), 5);
+    assert!((1..5).all(|i| !best[..i].contains(&best[i])), "{best:?}");
+    let mut sorted: Vec<f64> = rows.iter().map(f1).collect();
+    sorted.sort_by(|one, other| other.total_cmp(one));
+    assert_eq!(of(tables[2]).len(), 14);
+    for (line, f1) in tables[2].lines().skip(2).zip(sorted) {
+        assert!(line.contains(&format!("{f1:.4}")), "{line} {f1}");
+    }
+}
+
+#[test]
+fn where_no_pair_is_to_be_found_nothing_is_recommended() {
+    let scratch = Scratch::new();
+    scratch.write("none.tsv", "text_a\ttext_b\tlabel\na b c d e f\tg h i j k l\tno\n");
+    let printed = scratch.run("evaluate --pairs none.tsv --recipe simhash-64 -q").succeeds().stdout;
+    assert!(printed.starts_with("No pair is to be found, so that nothing can"), "{printed}");
 }
 
 #[test]
@@ -59,7 +104,13 @@ fn the_report_draws_two_curves_of_each_recipe() {
     let line = "evaluate texts.jsonl --recipe simhash-64 --recipe minhash-128 -q -o report.html";
     scratch.run(line).succeeds();
     let report = std::fs::read_to_string(scratch.path("report.html")).unwrap();
-    assert_eq!(report.matches("<svg ").count(), 4);
+    assert_eq!(report.matches("<svg ").count(), 5);
+    let start = report.split("</h1>").nth(1).unwrap();
+    assert!(start.trim_start().starts_with("<p><strong>"), "{start}");
+    let place = |what: &str| report.find(what).unwrap_or_else(|| panic!("{what}"));
+    assert!(place("is recommended") < place("Precision by recall"));
+    assert!(place("Precision by recall") < place("The best recipes, each"));
+    assert!(place("The best recipes, each") < place("All recipes, the best first"));
     assert_eq!(report.matches("<svg ").count(), report.matches("</svg>").count());
     assert!(report.contains("text/1 minhash slots=128") && report.ends_with("</body></html>\n"));
     scratch.run(line).fails_naming(&["report.html", "--force"]);
