@@ -349,14 +349,14 @@ fn run(seed: u64) {
     trial.look();
 }
 
-/// Of the sequences, `FPSTORE_SEQUENCES` or 500, from the seed `FPSTORE_SEED` or 1 on.
+/// Of the sequences, `FPSTORE_SEQUENCES` or 200, from the seed `FPSTORE_SEED` or 1 on.
 #[test]
 fn any_sequence_of_operations_gives_what_the_model_holds() {
     let number = |name: &str, default| {
         std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
     };
     let first: u64 = number("FPSTORE_SEED", 1);
-    let count: u64 = number("FPSTORE_SEQUENCES", 500);
+    let count: u64 = number("FPSTORE_SEQUENCES", 200);
     println!("seeds {first} to {}", first + count - 1);
     for seed in first..first + count {
         let ran = std::panic::catch_unwind(|| run(seed));

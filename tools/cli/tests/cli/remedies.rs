@@ -109,8 +109,8 @@ fn commands_in_help_texts_are_such_that_the_tool_takes() {
     let takes = |command: &str, place: &str| {
         // An option that stands last may want a value; `$i` stands in a loop.
         let with = |end: &str| scratch.run_printed(&format!("i=0; {command}{end} --help"));
-        let takes = [with(""), with(" VALUE"), with(" 64")].iter().any(|ran| ran.code == Some(0));
-        if !takes {
+        let takes = |end: &&str| with(end).code == Some(0);
+        if !["", " VALUE", " 64"].iter().any(takes) {
             faults.borrow_mut().push(format!("{place}: {command}: {}", with("").stderr));
         }
     };
