@@ -57,10 +57,18 @@ pub(super) struct Row {
     pub megabytes_per_second: f64,
     /// Whether this one is recommended.
     pub recommended: bool,
+    /// Whether the recipe can be used with another k than that of its rule.
+    #[serde(skip)]
+    takes_k: bool,
 }
 
 impl Row {
     pub const HEADER: &'static str = "recipe                              k          recall precision       f1  under 0.5    bytes     MB/s";
+
+    /// Whether a command takes the recipe with this k.
+    fn is_usable(&self) -> bool {
+        self.takes_k || self.which == "rule"
+    }
 
     pub fn line(&self) -> String {
         let under =
@@ -116,7 +124,10 @@ impl Measured {
             wanted,
             rows: Vec::new(),
         };
-        let rule = k_of_rule(&fingerprinter.recipe().rule());
+        let recipe = fingerprinter.recipe();
+        let rule = k_of_rule(&recipe.rule());
+        // The bits of hashes of whole texts say nothing of how near these are.
+        let takes_k = matches!(recipe.rule(), Rule::Within { k: 1.. });
         let ks = (0..=measured.greatest()).map(|k| (k, measured.score(k).f1()));
         let best = ks.fold((0, -1.0), |best, one| if one.1 > best.1 { one } else { best }).0;
         let further = args.radius.iter().map(|&k| (k, "-k"));
@@ -136,14 +147,15 @@ impl Measured {
                 bytes_per_document: signatures.bytes_per_document(),
                 megabytes_per_second: work.bytes() as f64 / seconds / 1e6,
                 recommended: false,
+                takes_k,
             });
         }
         Ok(measured)
     }
 
-    /// The row with the best F1.
+    /// The row with the best F1 of those that can be used as they are.
     fn best(&self) -> Option<&Row> {
-        self.rows.iter().min_by(|one, other| by_f1(one, other))
+        self.rows.iter().filter(|row| row.is_usable()).min_by(|one, other| by_f1(one, other))
     }
 
     /// How well pairs are found that differ by at most `k`.
@@ -169,7 +181,7 @@ fn by_f1(one: &Row, other: &Row) -> Ordering {
 /// Marks the row that is recommended: of those whose F1 is nearly the best the one with the fewest
 /// bytes.
 pub(super) fn recommend(all: &mut [Measured]) {
-    let rows = || all.iter().flat_map(|measured| &measured.rows);
+    let rows = || all.iter().flat_map(|measured| &measured.rows).filter(|row| row.is_usable());
     let Some(best) = rows().filter_map(|row| row.f1).max_by(f64::total_cmp) else { return };
     let nearly = rows().filter(|row| row.f1.is_some_and(|f1| f1 >= best - NEARLY));
     let few = |one: &&Row, other: &&Row| {
@@ -193,8 +205,9 @@ pub(super) fn recommendation(all: &[Measured]) -> String {
         return "No pair is to be found, so that nothing can be recommended.".to_string();
     };
     let Row { recipe, k, precision, bytes_per_document, .. } = row;
+    let with = if row.takes_k { format!(" with k = {k}") } else { String::new() };
     format!(
-        "{recipe} with k = {k} is recommended: it finds {:.1}% of the pairs that should be found, \
+        "{recipe}{with} is recommended: it finds {:.1}% of the pairs that should be found, \
          {:.1}% of what it finds is wrong, and it takes {bytes_per_document:.0} bytes for each \
          document.",
         100.0 * row.recall.unwrap_or(0.0),
