@@ -15,7 +15,7 @@ use crate::method::{Sketch, exact, python};
 use crate::recipe::{Cut, Method, Recipe, TextHash, Tokens};
 use crate::signature::{Found, Outcome, Signature};
 use crate::table::Table;
-use crate::text::{Case, Form, Markup, Normaliser, Prepared, Space, TextRules};
+use crate::text::{Case, Form, Ignorable, Markup, Normaliser, Prepared, Space, TextRules};
 
 /// Gives documents their signatures.
 ///
@@ -88,6 +88,7 @@ impl Fingerprinter {
         let rules = match recipe.method {
             Method::PythonSimhash => TextRules {
                 markup: Markup::Keep,
+                ignorable: Ignorable::Keep,
                 form: Form::None,
                 case: Case::Keep,
                 space: Space::Keep,

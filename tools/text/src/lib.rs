@@ -66,4 +66,4 @@ pub use recipe::{
 };
 pub use signature::{Found, Outcome, Signature, jaccard};
 pub use table::{Table, TableBuilder};
-pub use text::{Case, Form, Markup, Space, TextRules};
+pub use text::{Case, Form, Ignorable, Markup, Space, TextRules};

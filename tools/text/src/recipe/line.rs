@@ -10,7 +10,7 @@ use super::parts::{
 use super::presets::no_recipe;
 use crate::error::Error;
 use crate::fingerprint::Width;
-use crate::text::{Case, Form, Markup, Space, TextRules};
+use crate::text::{Case, Form, Ignorable, Markup, Space, TextRules};
 
 const SLOTS: u64 = 4096;
 
@@ -194,11 +194,16 @@ fn visit_text<W: Words>(
 ) -> Result<(), Error> {
     words.choice("markup", &mut text.markup, &[("keep", Markup::Keep), ("html", Markup::Html)])?;
     words.choice("unicode", &mut (), &[("16.0.0", ())])?;
-    words.choice(
-        "norm",
-        &mut text.form,
-        &[("none", Form::None), ("nfc", Form::Nfc), ("nfkc", Form::Nfkc)],
-    )?;
+    let (keep, remove) = (Ignorable::Keep, Ignorable::Remove);
+    let mut norm = (text.form, text.ignorable);
+    let norms = [
+        ("none", (Form::None, keep)),
+        ("nfc", (Form::Nfc, keep)),
+        ("nfkc", (Form::Nfkc, keep)),
+        ("nfkc-visible", (Form::Nfkc, remove)),
+    ];
+    words.choice("norm", &mut norm, &norms)?;
+    (text.form, text.ignorable) = norm;
     let cases =
         [("keep", Case::Keep), ("fold", Case::Fold), ("fold-sentences", Case::FoldSentences)];
     words.choice("case", &mut text.case, if has_sentences { &cases } else { &cases[..2] })?;
@@ -271,8 +276,13 @@ pub(super) fn parse(line: &str) -> Result<Recipe, Error> {
         }
         reader.given.push((key, value));
     }
-    let text =
-        TextRules { markup: Markup::Keep, form: Form::None, case: Case::Keep, space: Space::Keep };
+    let text = TextRules {
+        markup: Markup::Keep,
+        ignorable: Ignorable::Keep,
+        form: Form::None,
+        case: Case::Keep,
+        space: Space::Keep,
+    };
     let mut recipe = Recipe {
         method,
         text,

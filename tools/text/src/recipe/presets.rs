@@ -61,6 +61,11 @@ pub(super) const PRESETS: &[(&str, &str)] = &[
          features=words cut=uax29 n=3 hash=xxh3 seed=0 few=4",
     ),
     (
+        "onebit-256-visible",
+        "text/1 onebit bits=256 scheme=rounds markup=keep unicode=16.0.0 norm=nfkc-visible case=fold space=keep \
+         features=words cut=uax29 n=3 hash=xxh3 seed=0 few=4",
+    ),
+    (
         "onebit-256-chars",
         "text/1 onebit bits=256 scheme=rounds markup=keep unicode=16.0.0 norm=nfkc case=fold space=keep \
          features=chars keep=letters n=5 hash=xxh3 seed=0 few=4",

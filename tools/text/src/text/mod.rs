@@ -1,8 +1,10 @@
 //! From the bytes of a document to the text of which features are taken.
 //!
-//! The steps, in this order, each a function from text to text: UTF-8, markup, normalisation and case ([`fold`]), white space.
+//! The steps, in this order, each a function from text to text: UTF-8, markup, characters that are not seen, normalisation
+//! and case ([`fold`]), white space.
 
 mod fold;
+mod ignorable;
 mod markup;
 mod pages;
 mod rules;
@@ -10,7 +12,7 @@ mod space;
 
 pub(crate) use fold::fold;
 pub(crate) use pages::is_letter;
-pub use rules::{Case, Form, Markup, Space, TextRules};
+pub use rules::{Case, Form, Ignorable, Markup, Space, TextRules};
 
 // What recipes call `unicode=16.0.0`.
 const _: () = assert!(
@@ -26,6 +28,7 @@ pub(crate) struct Normaliser {
     rules: TextRules,
     decoded: String,
     bare: String,
+    visible: String,
     folded: String,
     spaced: String,
 }
@@ -45,12 +48,20 @@ const KEPT_BYTES: usize = 16 << 20;
 impl Normaliser {
     pub(crate) fn new(rules: TextRules) -> Normaliser {
         let empty = String::new;
-        Normaliser { rules, decoded: empty(), bare: empty(), folded: empty(), spaced: empty() }
+        Normaliser {
+            rules,
+            decoded: empty(),
+            bare: empty(),
+            visible: empty(),
+            folded: empty(),
+            spaced: empty(),
+        }
     }
 
     /// The text of `document`, from its buffers or, where nothing has to be changed, from the document itself.
     pub(crate) fn prepare<'a>(&'a mut self, document: &'a [u8]) -> Prepared<'a> {
-        for buffer in [&mut self.decoded, &mut self.bare, &mut self.folded, &mut self.spaced] {
+        let Normaliser { decoded, bare, visible, folded, spaced, .. } = self;
+        for buffer in [decoded, bare, visible, folded, spaced] {
             buffer.clear();
             buffer.shrink_to(KEPT_BYTES);
         }
@@ -58,6 +69,9 @@ impl Normaliser {
         if self.rules.markup == Markup::Html {
             markup::strip(text, &mut self.bare);
             text = &self.bare;
+        }
+        if self.rules.ignorable == Ignorable::Remove {
+            text = ignorable::strip(text, &mut self.visible);
         }
         // Sentences are folded by those who cut them.
         let case = if self.rules.case == Case::Fold { Case::Fold } else { Case::Keep };
@@ -105,13 +119,14 @@ mod tests {
     fn the_steps_follow_each_other() {
         let rules = TextRules {
             markup: Markup::Html,
+            ignorable: Ignorable::Remove,
             form: Form::Nfkc,
             case: Case::Fold,
             space: Space::Collapse,
         };
         let mut normaliser = Normaliser::new(rules);
         let document =
-            "<p>\u{ff21}\u{3000}B&#67;<br>\n stra\u{df}e e\u{301} &lt;b&gt;</p>".as_bytes();
+            "<p>\u{ff21}\u{3000}B&#173;&#67;<br>\n stra\u{df}e e\u{301} &lt;b&gt;</p>".as_bytes();
         assert_eq!(
             normaliser.prepare(document),
             Prepared { text: "a bc strasse \u{e9} <b>", invalid: 0 }

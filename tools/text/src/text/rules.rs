@@ -33,6 +33,15 @@ pub enum Space {
     Remove,
 }
 
+/// What becomes of characters that are not seen, such as soft hyphens and zero-width spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ignorable {
+    /// Are characters like any other.
+    Keep,
+    /// Go.
+    Remove,
+}
+
 /// What becomes of markup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Markup {
@@ -47,6 +56,8 @@ pub enum Markup {
 pub struct TextRules {
     /// What becomes of markup.
     pub markup: Markup,
+    /// What becomes of characters that are not seen.
+    pub ignorable: Ignorable,
     /// Which characters mean the same.
     pub form: Form,
     /// Whether case counts.

@@ -9,3 +9,4 @@ mod python;
 mod sentences;
 mod statistics;
 mod texts;
+mod unseen;

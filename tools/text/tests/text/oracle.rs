@@ -10,6 +10,31 @@ use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed, xxh3_128};
 
+/// The lines of `DerivedCoreProperties.txt` for Default_Ignorable_Code_Point, Unicode 16.0.0.
+const IGNORABLE: &[std::ops::RangeInclusive<u32>] = &[
+    0xAD..=0xAD,
+    0x34F..=0x34F,
+    0x61C..=0x61C,
+    0x115F..=0x1160,
+    0x17B4..=0x17B5,
+    0x180B..=0x180D,
+    0x180E..=0x180E,
+    0x180F..=0x180F,
+    0x200B..=0x200F,
+    0x202A..=0x202E,
+    0x2060..=0x2064,
+    0x2065..=0x2065,
+    0x2066..=0x206F,
+    0x3164..=0x3164,
+    0xFE00..=0xFE0F,
+    0xFEFF..=0xFEFF,
+    0xFFA0..=0xFFA0,
+    0xFFF0..=0xFFF8,
+    0x1BCA0..=0x1BCA3,
+    0x1D173..=0x1D17A,
+    0xE0000..=0xE0FFF,
+];
+
 /// What a document gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -119,10 +144,14 @@ impl<'a> Line<'a> {
         if self.is("markup", "html") {
             text = without_markup(&text);
         }
+        if self.is("norm", "nfkc-visible") {
+            let is_seen = |one: char| !IGNORABLE.iter().any(|range| range.contains(&(one as u32)));
+            text.retain(is_seen);
+        }
         let normal = |text: String| match self.words["norm"] {
             "none" => text,
             "nfc" => text.nfc().collect(),
-            "nfkc" => text.nfkc().collect(),
+            "nfkc" | "nfkc-visible" => text.nfkc().collect(),
             norm => panic!("{norm}"),
         };
         text = normal(text);
