@@ -148,28 +148,50 @@ impl Shape {
     }
 }
 
-/// A check of pairs on the texts.
+/// A check of pairs on the features of their texts. Pairs come from the recipe: what it does not
+/// find is not checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Verify {
-    /// The least Jaccard similarity of the features.
-    pub jaccard: f64,
+#[non_exhaustive]
+pub enum Verify {
+    /// The Jaccard similarity is at least this: what they have in common, of what both have.
+    Jaccard(f64),
+    /// The containment is at least this: what they have in common, of what the one has that has
+    /// fewer features. So a short text inside a longer one passes.
+    Containment(f64),
+}
+
+impl Verify {
+    /// Whether a pair passes, by the features of both: ascending, and each once.
+    pub(crate) fn passes(self, a: &[u64], b: &[u64]) -> bool {
+        match self {
+            Self::Jaccard(least) => fpstore_text::jaccard(a, b) >= least,
+            Self::Containment(least) => fpstore_text::containment(a, b) >= least,
+        }
+    }
 }
 
 impl FromStr for Verify {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let share = text.strip_prefix("jaccard:").and_then(|share| share.parse().ok());
-        let share = share.filter(|share: &f64| (0.0..=1.0).contains(share));
-        share.map(|jaccard| Self { jaccard }).ok_or_else(|| {
-            "jaccard:SHARE, where SHARE is from 0 to 1, such as jaccard:0.8".to_string()
-        })
+        let (measure, share) = text.split_once(':').unwrap_or((text, ""));
+        let share = share.parse().ok().filter(|share: &f64| (0.0..=1.0).contains(share));
+        match (measure, share) {
+            ("jaccard", Some(share)) => Ok(Self::Jaccard(share)),
+            ("containment", Some(share)) => Ok(Self::Containment(share)),
+            _ => Err("jaccard:SHARE or containment:SHARE, where SHARE is from 0 to 1, such as \
+                      jaccard:0.8"
+                .to_string()),
+        }
     }
 }
 
 impl fmt::Display for Verify {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "jaccard:{}", self.jaccard)
+        match self {
+            Self::Jaccard(share) => write!(f, "jaccard:{share}"),
+            Self::Containment(share) => write!(f, "containment:{share}"),
+        }
     }
 }
 
@@ -265,6 +287,9 @@ mod tests {
     fn options_say_what_they_can_be() {
         assert!("max:".parse::<Keep>().is_err() && "shortest".parse::<Keep>().is_err());
         assert!("jaccard:1.2".parse::<Verify>().is_err() && "0.8".parse::<Verify>().is_err());
-        assert_eq!("jaccard:0.8".parse(), Ok(Verify { jaccard: 0.8 }));
+        assert!("containment".parse::<Verify>().is_err() && "overlap:1".parse::<Verify>().is_err());
+        for text in ["jaccard:0.8", "containment:0.95", "containment:1"] {
+            assert_eq!(text.parse::<Verify>().unwrap().to_string(), text);
+        }
     }
 }

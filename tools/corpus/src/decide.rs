@@ -185,7 +185,7 @@ impl Deciding<'_> {
 
     /// Clusters by an index, whose pairs are checked first if that is wanted.
     fn verified(&self, index: &dyn Index, order: Vec<u32>, fates: &mut Fates) -> Result<(), Error> {
-        let Some(Verify { jaccard }) = self.verify else {
+        let Some(verify) = self.verify else {
             return self.cluster(index, order, fates);
         };
         let documents = self.notes.documents;
@@ -196,7 +196,7 @@ impl Deciding<'_> {
             }
             Texts::Noted => Features::noted(documents, self.work)?,
         };
-        self.cluster(&Verified { index, features: &features, least: jaccard }, order, fates)
+        self.cluster(&Verified { index, features: &features, verify }, order, fates)
     }
 
     fn cluster(

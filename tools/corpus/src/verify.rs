@@ -9,6 +9,7 @@ use fpstore_text::Fingerprinter;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use crate::choice::Verify;
 use crate::column::{Column, Runs};
 use crate::error::Error;
 use crate::ledger::FEATURES;
@@ -130,7 +131,7 @@ impl Features {
 pub struct Verified<'a> {
     pub index: &'a dyn Index,
     pub features: &'a Features,
-    pub least: f64,
+    pub verify: Verify,
 }
 
 impl Index for Verified<'_> {
@@ -144,9 +145,10 @@ impl Index for Verified<'_> {
         let mut kept = start;
         for at in start..found.len() {
             let near = found[at];
-            let jaccard = fpstore_text::jaccard(&own, &self.features.of(near.document)?);
-            if jaccard >= self.least {
-                found[kept] = Near { jaccard: jaccard as f32, ..near };
+            let other = self.features.of(near.document)?;
+            if self.verify.passes(&own, &other) {
+                let jaccard = fpstore_text::jaccard(&own, &other) as f32;
+                found[kept] = Near { jaccard, ..near };
                 kept += 1;
             }
         }

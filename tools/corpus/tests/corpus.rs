@@ -1,6 +1,7 @@
 //! Documents from files and from iterators, stopped and gone on with.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use fpstore_corpus::{
-    Decided, Dedup, Document, DocumentOptions, Error, Event, Inputs, Keep, Monitor, Report, Shape,
-    TableShape, Verify,
+    Decided, Dedup, Document, DocumentOptions, Error, Event, Inputs, Keep, Kept, Monitor, Report,
+    Shape, TableShape, Verify,
 };
 use fpstore_text::Fingerprinter;
 
@@ -127,6 +128,49 @@ fn documents_of_iterators_are_decided_as_those_of_files() {
         let (own, other) = (&decided.report().counts, &report.counts);
         assert_eq!(serde_json::to_value(own).unwrap(), serde_json::to_value(other).unwrap());
     }
+}
+
+#[test]
+fn what_is_contained_in_a_longer_document_is_removed() {
+    let mut texts = texts(200);
+    for (number, text) in texts.iter_mut().enumerate().filter(|(number, _)| number % 3 == 0) {
+        let words = text.split(' ').skip(number % 5).take(10 + number % 7);
+        *text = words.collect::<Vec<_>>().join(" ");
+    }
+    let words: Vec<BTreeSet<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
+    // By the definition, where all pairs come from the recipe: the longest first.
+    let mut order: Vec<usize> = (0..texts.len()).collect();
+    order.sort_by_key(|document| std::cmp::Reverse(texts[*document].len()));
+    let is_in = |a: usize, b: usize| {
+        let common = words[a].intersection(&words[b]).count() as f64;
+        common / words[a].len().min(words[b].len()) as f64 >= 0.9
+    };
+    let mut kept: Vec<usize> = Vec::new();
+    for document in order {
+        if !kept.iter().any(|other| is_in(*other, document)) {
+            kept.push(document);
+        }
+    }
+    let dedup = by("simhash-64 n=1").k(64).unwrap().keep(Keep::Longest);
+    let mut session = dedup.verify("containment:0.9".parse().unwrap()).session().unwrap();
+    session.add(documents(&texts)).unwrap();
+    let decided = session.finish().unwrap();
+    let mut short = 0;
+    for document in 0..decided.documents() {
+        let place = document as usize;
+        assert_eq!(decided.keeps(document), kept.contains(&place), "{document}");
+        let Some(verdict) = decided.verdict(document) else { continue };
+        let Kept::Document(longer) = verdict.kept else { panic!("{verdict:?}") };
+        let longer = longer as usize;
+        assert!(texts[longer].len() >= texts[place].len() && is_in(longer, place));
+        let (common, all) = (
+            words[longer].intersection(&words[place]).count(),
+            words[longer].union(&words[place]).count(),
+        );
+        assert_eq!(verdict.jaccard, Some((common as f64 / all as f64) as f32));
+        short += u32::from(2 * words[place].len() < words[longer].len());
+    }
+    assert!(short > 20, "{short}");
 }
 
 /// Stops at an event of so great a number.

@@ -232,8 +232,9 @@ impl Options<'_> {
 /// `recipe` and `k` say what is near (`fpstore fingerprint --list` and `Recipe.presets()` name the
 /// recipes; k in bits is for those with one fingerprint); `keep` which text of a cluster is kept:
 /// "first", "longest" or "central"; `clusters` what a cluster is: "star" (each is near the one that
-/// is kept), "components" or "complete"; `verify` checks pairs on the texts: "jaccard:0.8". The
-/// answer is that of `fpstore corpus dedup`. Memory: the texts, and some 100 bytes for each in
+/// is kept), "components" or "complete"; `verify` checks pairs on the texts: "jaccard:0.8",
+/// or "containment:0.9" for short ones inside longer ones. The answer is that of `fpstore corpus
+/// dedup`. Memory: the texts, and some 100 bytes for each in
 /// temporary files.
 #[pyfunction]
 #[pyo3(signature = (texts, *, recipe="onebit-256", k=None, keep="first", clusters="star", verify=None, threads=0, memory=None, progress=None))]

@@ -64,6 +64,6 @@ pub use recipe::{
     Antecedents, Cut, Features, Keep, Method, Recipe, RecipeId, Rule, Scheme, TableId, TextHash,
     Tokens, Weight,
 };
-pub use signature::{Found, Outcome, Signature, jaccard};
+pub use signature::{Found, Outcome, Signature, containment, jaccard};
 pub use table::{Table, TableBuilder};
 pub use text::{Case, Form, Ignorable, Markup, Space, TextRules};

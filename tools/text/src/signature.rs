@@ -126,6 +126,14 @@ pub fn jaccard(a: &[u64], b: &[u64]) -> f64 {
     if all == 0 { 0.0 } else { common as f64 / all as f64 }
 }
 
+/// The containment of two sets: which share of the smaller one is in the other. Both are ascending and
+/// hold each value once; an empty set has 0, since it says nothing.
+#[must_use]
+pub fn containment(a: &[u64], b: &[u64]) -> f64 {
+    let smaller = a.len().min(b.len());
+    if smaller == 0 { 0.0 } else { overlap(a, b) as f64 / smaller as f64 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,5 +149,7 @@ mod tests {
         assert!(!Rule::Jaccard { threshold: 0.51 }.agree(&set(&[1, 2, 3]), &set(&[2, 3, 9])));
         assert!(!Rule::Within { k: 64 }.agree(&set(&[1]), &set(&[1])));
         assert_eq!(jaccard(&[], &[]), 0.0);
+        assert_eq!(containment(&[2, 3, 9, 11], &[1, 2, 3]), 2.0 / 3.0);
+        assert_eq!((containment(&[2], &[1, 2]), containment(&[], &[1])), (1.0, 0.0));
     }
 }

@@ -54,7 +54,13 @@ Where a column has nothing, the document comes last.
                that have nothing in common
 
 --verify reads the inputs once more, and takes only pairs whose sets of features (of the
-recipe, such as its word 3-grams) have the similarity.
+recipe, such as its word 3-grams) are so similar:
+  jaccard:0.8       four fifths of the features of both are common
+  containment:0.9   nine tenths of the features of the smaller set are in the other, as
+                    of a short text inside a longer one, which --keep longest keeps.
+It checks the pairs that the recipe finds, and finds no others: a text inside one of twice
+its length differs from it in some 64 of 256 bits (onebit-256 -k 80), and one inside a
+much longer one is found by no recipe. The table has the Jaccard similarity in any case.
 
 --against compares with what an earlier corpus holds, by fingerprints alone, whatever
 --verify says, since its texts are not there. --add inserts what is kept, with its ids,

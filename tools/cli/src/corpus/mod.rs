@@ -65,8 +65,8 @@ pub struct DedupArgs {
     #[arg(long, default_value = "star", value_name = "star|components|complete")]
     clusters: Shape,
 
-    /// Check pairs on the texts: at least this Jaccard similarity of the features
-    #[arg(long, value_name = "jaccard:SHARE")]
+    /// Check pairs on the texts: at least this similarity of their features
+    #[arg(long, value_name = "jaccard:SHARE|containment:SHARE")]
     verify: Option<Verify>,
 
     /// Remove also what is near a document of this store
