@@ -204,6 +204,17 @@ impl<I> Ids<I> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Gives each id that is left by the place of its segment and its number there, without a look
+    /// at its name; `Snapshot::id_by_number` has it. What stands in a log has no segment: see
+    /// `Snapshot::in_segments`.
+    #[doc(hidden)]
+    pub fn visit_numbers(&mut self, mut visit: impl FnMut(usize, u64)) -> Result<()> {
+        self.runs.visit_numbers(|segment, number| {
+            visit(segment, number);
+            Ok(())
+        })
+    }
 }
 
 impl IdSource {

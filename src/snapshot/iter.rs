@@ -7,7 +7,7 @@ use super::contents::Snapshot;
 use super::cursor::{Cursor, Decode};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::id::{AsId, FromId, IdKind};
+use crate::id::{AsId, FromId, Id, IdKind};
 use crate::ids::{Ids, Numbering, check_kind};
 
 /// The fingerprints of a [`Snapshot`], ascending and each once; ends after the first error.
@@ -173,6 +173,26 @@ impl<F: Fingerprint> Snapshot<F> {
         found.dedup();
         Ok(found)
     }
+
+    /// The same fingerprints and ids in segments alone, so that [`Ids::visit_numbers`] knows the
+    /// segment of each.
+    #[doc(hidden)]
+    pub fn in_segments(&self) -> Result<Self> {
+        self.settled()
+    }
+
+    /// The id that [`Ids::visit_numbers`] gave by a segment and a number; `None` if there is none.
+    #[doc(hidden)]
+    pub fn id_by_number(&self, segment: usize, number: u64) -> Result<Option<Id>> {
+        let kind = self.parts().base.id_kind();
+        if !kind.is_named() {
+            return Ok(Some(Id::Number(number)));
+        }
+        let Some(segment) = self.segments().get(segment) else { return Ok(None) };
+        let mut name = Vec::new();
+        segment.naming().name_of_kind(number, &mut name, kind)?;
+        Ok(kind.id_of(&name).map(|id| id.to_id()))
+    }
 }
 
 impl<F: Fingerprint> IntoIterator for &Snapshot<F> {
@@ -181,5 +201,45 @@ impl<F: Fingerprint> IntoIterator for &Snapshot<F> {
 
     fn into_iter(self) -> Iter<F> {
         self.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Id, IdKind, Packer, Store, StoreOptions};
+
+    #[test]
+    fn ids_by_their_numbers_are_those_that_names_say() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store");
+        let writer = StoreOptions::new().ids(IdKind::Text).create(&path).unwrap();
+        writer.insert_batch(&[(1u64, "b"), (1, "d"), (2, "c")]).unwrap();
+        writer.flush().unwrap();
+        writer.close().unwrap();
+        Packer::new().append(true).pack_with_ids(&path, [(1u64, "a"), (3, "b")]).unwrap();
+        let writer = Store::open_writer(&path).unwrap();
+        writer.delete(1, "d").unwrap();
+        writer.insert_batch(&[(1, "e"), (3, "a")]).unwrap();
+        // Two segments, and a log with a deletion.
+        let snapshot = writer.snapshot().in_segments().unwrap();
+        let mut found = Vec::new();
+        for next in snapshot.iter_with_ids::<Id>() {
+            let (fingerprint, mut ids) = next.unwrap();
+            ids.visit_numbers(|segment, number| found.push((fingerprint, segment, number)))
+                .unwrap();
+            let mut of_one = Vec::new();
+            let visit = |segment, number| of_one.push((fingerprint, segment, number));
+            snapshot.ids::<Id>(fingerprint).unwrap().visit_numbers(visit).unwrap();
+            assert!(found.ends_with(&of_one));
+        }
+        let named = found.iter().map(|&(fingerprint, segment, number)| {
+            let id = snapshot.id_by_number(segment, number).unwrap().unwrap();
+            (fingerprint, id.to_string())
+        });
+        let mut named: Vec<(u64, String)> = named.collect();
+        named.sort();
+        let expected = [(1, "a"), (1, "b"), (1, "e"), (2, "c"), (3, "a"), (3, "b")];
+        assert_eq!(named, expected.map(|(fingerprint, id)| (fingerprint, id.to_string())));
+        assert_eq!(snapshot.id_by_number(9, 0).unwrap(), None);
     }
 }
