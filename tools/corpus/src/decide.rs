@@ -11,7 +11,7 @@ use fpstore::{Execution, Layout, Packer};
 use fpstore_text::{Fingerprinter, Rule};
 use rayon::ThreadPool;
 
-use crate::against::Earlier;
+use crate::against::{Earlier, Searching};
 use crate::choice::{Keep, Shape, Verify};
 use crate::cluster::{self, Fate, Order};
 use crate::error::Error;
@@ -68,12 +68,23 @@ impl Deciding<'_> {
         let mut order = self.order()?;
         let places = places(&order, self.notes.documents);
         self.exact(&mut fates, &places)?;
-        let signed = |document: &u32| self.notes.kinds[*document as usize] == SIGNED;
-        order.retain(|document| fates.keeps(*document as usize) && signed(document));
+        let kind = |document: &u32| self.notes.kinds[*document as usize];
+        order.retain(|document| fates.keeps(*document as usize) && kind(document) != NO_TEXT);
         if let Some(earlier) = self.earlier {
-            earlier.remove_near(&order, self.notes, &mut fates, self.pool)?;
-            order.retain(|document| fates.keeps(*document as usize));
+            let compared = |document: &u32| kind(document) == SIGNED || earlier.knows_all();
+            let mut documents: Vec<u32> = order.iter().copied().filter(compared).collect();
+            documents.sort_unstable();
+            let searching = Searching {
+                notes: self.notes,
+                work: self.work,
+                pool: self.pool,
+                monitor: self.monitor,
+                memory: self.memory,
+                execution: &|shares| self.execution(shares),
+            };
+            earlier.remove_near(&documents, &searching, &mut fates)?;
         }
+        order.retain(|document| fates.keeps(*document as usize) && kind(document) == SIGNED);
         self.near(order, &mut fates)?;
         self.settle(&mut fates);
         Ok(fates)

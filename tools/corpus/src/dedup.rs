@@ -124,8 +124,13 @@ impl Dedup {
         self
     }
 
-    /// Removes also what is near a document of the store at `path`, which holds an earlier corpus.
-    /// With `add` what is kept is added to it in the end; then it is created where there is none.
+    /// Removes also what is near a document of the store at `path`, which holds an earlier corpus:
+    /// its fingerprints, or for recipes with several values 64-bit keys of these, whose ids are the
+    /// documents' and which [`files`](Self::files) and sessions alone write. With `add` what is
+    /// kept is added to it in the end; then it is created where there is none.
+    ///
+    /// Complexity, of keys: two passes over those of the store at the most and one over the sizes
+    /// of its sets, or a look-up of each key of the documents where these are few.
     #[must_use]
     pub fn against(mut self, path: impl Into<PathBuf>, add: bool) -> Self {
         (self.against, self.add) = (Some(path.into()), add);
@@ -266,18 +271,8 @@ impl Dedup {
     /// Looks at the earlier corpus.
     pub(crate) fn earlier(&self) -> Result<Option<Earlier>, Error> {
         let Some(path) = &self.against else { return Ok(None) };
-        let recipe = self.recipe();
-        match (self.bits, self.distance()) {
-            (Some(bits), Some(k)) => {
-                Earlier::open(path, bits, &recipe.to_string(), k, self.add, &self.monitor).map(Some)
-            }
-            _ => Err(Error::Setting(format!(
-                "{}: the method {} gives several values for each document, and stores are searched for fingerprints \
-                 within a distance; give another recipe",
-                path.display(),
-                recipe.method().name()
-            ))),
-        }
+        let (how, recipe) = ((self.rule, self.bits), self.recipe().to_string());
+        Earlier::open(path, how, &recipe, self.add, &self.monitor).map(Some)
     }
 
     /// Creates the store that documents are added to, if it is not there.

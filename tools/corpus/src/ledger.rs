@@ -225,6 +225,13 @@ impl Notes {
         self.signatures.read(document.into(), to)
     }
 
+    /// The hash of the text of a document.
+    pub fn exact(&self, document: u32) -> Result<u128, Error> {
+        let mut bytes = [0; 16];
+        self.exact.read(16 * u64::from(document), &mut bytes)?;
+        Ok(u128::from_be_bytes(bytes))
+    }
+
     /// The id of a document.
     pub fn id(&self, document: u32) -> Result<String, Error> {
         let mut bytes = Vec::new();

@@ -23,6 +23,9 @@ use crate::work::{Mark, Stage, Work};
 const TOGETHER: usize = 8;
 /// Share of the time that may go into notes.
 const NOTING: u32 = 20;
+/// The most bytes of an id that is added to a store. A name has 65,535, of which some tell it from
+/// others.
+const LONGEST_ID: usize = 65_500;
 
 /// How documents are read.
 pub struct Reading<'a> {
@@ -200,8 +203,8 @@ fn wanted_of(added: Option<IdKind>, id: &str) -> Option<&'static str> {
         IdKind::Number if number_id::<u64>(id).is_none() => {
             Some("whole number of 64 bits without zeros in front, as the ids of the store are")
         }
-        IdKind::Text if id.len() > 65_535 => {
-            Some("id of at most 65535 bytes, as a store of names has")
+        IdKind::Text if id.len() > LONGEST_ID => {
+            Some("id of at most 65500 bytes, as a store of names has")
         }
         _ => None,
     }

@@ -1,5 +1,7 @@
 //! Documents from files and from iterators, stopped and gone on with.
 
+mod months;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;

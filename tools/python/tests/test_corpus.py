@@ -120,23 +120,25 @@ def test_the_best_of_a_cluster_goes_by_a_column(files):
         fpstore.dedup(own, keep="max:rank")
 
 
-def test_an_earlier_corpus_does_not_come_again(tmp_path):
+@pytest.mark.parametrize("recipe,k", [("onebit-256", 40), ("bands-20x6", None)])
+def test_an_earlier_corpus_does_not_come_again(tmp_path, recipe, k):
     pa = pytest.importorskip("pyarrow")
     own = texts(400)
     tables = [
         pa.table({"text": own[from_:to], "id": [f"d{i}" for i in range(from_, to)]})
         for from_, to in [(0, 250), (250, 400)]
     ]
-    how = {"recipe": "onebit-256", "k": 40, "id": "id", "against": tmp_path / "seen", "add": True}
+    how = {"recipe": recipe, "k": k, "id": "id", "against": tmp_path / "seen", "add": True}
     first, second = (fpstore.dedup_corpus(table, **how) for table in tables)
     assert "known" not in first.why and "known" in second.why
     place = second.why.index("known")
     kept, name, distance, why = second[place]
     assert (kept, why) == (False, "known") and second.instead[place] == -1
-    assert first.kept[int(name[1:])] and distance <= 40
+    assert first.kept[int(name[1:])] and distance <= (k or 19)
     again = fpstore.dedup_corpus(tables[1], **how)
     assert not again.kept.any()
-    assert len(fpstore.open(tmp_path / "seen")) == int(first.kept.sum() + second.kept.sum())
+    of_each = 1 if k else 20
+    assert len(fpstore.open(tmp_path / "seen")) == of_each * int(first.kept.sum() + second.kept.sum())
 
 
 def test_progress_is_told_and_what_it_raises_stops_the_work(files):

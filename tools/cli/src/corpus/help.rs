@@ -65,8 +65,15 @@ much longer one is found by no recipe. The table has the Jaccard similarity in a
 --against compares with what an earlier corpus holds, by fingerprints alone, whatever
 --verify says, since its texts are not there. --add inserts what is kept, with its ids,
 as names in a store that is created where none is there; in a store whose ids are
-numbers they must be whole numbers. What has too few
-features is not in the store.
+numbers they must be whole numbers. What comes out is as if all had come in one run, but
+for documents with too few features, which are not in a store of fingerprints.
+  By a recipe with several values (bands, minhash, supershingles, imatch, spotsigs,
+sentences) the store holds keys of them, one for each value, and says so. Its names are an
+id, a blank and eight characters of a hash of the text: an id may come again with another
+text. Documents with too few features, or with fewer values than must be equal, are there
+too, by their texts, and are found if the text is the same. A document takes some 8 bytes
+for each key, and its name; minhash-128 has 128 keys, bands-20x6 has 20. Of minhash with
+few keep-bits each key is that of many documents, and comparing takes long.
 
 A command that was killed goes on when it is given again; only deciding, which takes a
 tenth of the time, starts over. After an error before the first result, other settings and

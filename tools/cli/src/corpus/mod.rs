@@ -69,7 +69,7 @@ pub struct DedupArgs {
     #[arg(long, value_name = "jaccard:SHARE|containment:SHARE")]
     verify: Option<Verify>,
 
-    /// Remove also what is near a document of this store
+    /// Remove also what is near a document of this store, by any recipe
     #[arg(long, value_name = "STORE")]
     against: Option<PathBuf>,
 

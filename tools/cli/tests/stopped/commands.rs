@@ -245,9 +245,11 @@ pub const CORPUS_ADD: Writing = Writing {
     things: &[Store("seen"), Results("out")],
     ..CORPUS
 };
-/// The store is made before anything is read.
+/// The store is made before anything is read, and is one of keys.
 pub const CORPUS_ADD_FIRST: Writing = Writing {
     prepare: |scratch| texts(scratch, "texts.jsonl", 5..30),
+    line: "corpus dedup texts.jsonl --id-column id --recipe supershingles --against seen --add \
+           -o out --checkpoint 0 -q -j 1",
     between: Between::Empty,
     ..CORPUS_ADD
 };

@@ -65,7 +65,8 @@ fn values(notes: &Notes, document: u32) -> Result<Vec<u64>, Error> {
     Ok(numbers(&bytes))
 }
 
-fn numbers(bytes: &[u8]) -> Vec<u64> {
+/// The values in the bytes of a signature.
+pub fn numbers(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
 }
 
@@ -81,7 +82,7 @@ fn keys(rule: Rule, values: &[u64]) -> Cow<'_, [u64]> {
 }
 
 /// SplitMix64's way to spread what differs over all bits.
-fn mixed(number: u64) -> u64 {
+pub fn mixed(number: u64) -> u64 {
     let mut x = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -91,7 +92,7 @@ fn mixed(number: u64) -> u64 {
 /// How many values of a set of `own` another one has at least, if their Jaccard similarity is
 /// `threshold` or more: the least whose share of the set is, divided as the rule divides, so that
 /// rounding is the same.
-fn least_common(threshold: f64, own: usize) -> usize {
+pub fn least_common(threshold: f64, own: usize) -> usize {
     let from = ((threshold * own as f64) as usize).saturating_sub(1);
     (from..own).find(|&common| common as f64 / own as f64 >= threshold).unwrap_or(own)
 }

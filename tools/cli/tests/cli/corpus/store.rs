@@ -79,7 +79,7 @@ fn stores_that_do_not_fit_are_refused() {
     );
     refused(
         "--recipe bands-20x6 --against old -o out",
-        &["old: the method bands", "another recipe"],
+        &["old: does not say that it holds keys of documents", "--add"],
     );
     scratch.write("n.jsonl", "{\"text\":\"one two three four five six seven\",\"id\":1}\n");
     run(&scratch, "n.jsonl --id-column id --recipe simhash-64 --against made --add -o made-out");
@@ -89,6 +89,21 @@ fn stores_that_do_not_fit_are_refused() {
             "made: its fingerprints were made by the recipe `text/1 simhash",
             "text/1 python-simhash",
         ],
+    );
+    // Keys are never taken for fingerprints, nor these for keys.
+    refused(
+        "--recipe supershingles --against made -o out",
+        &["made: its fingerprints were made by", "hold keys of documents by `text/1 supershingles"],
+    );
+    let keys = "--id-column id --against keys --add --recipe";
+    run(&scratch, &format!("n.jsonl {keys} spotsigs -o keys-out"));
+    let holds = "keys: it holds keys of documents by the recipe `text/1 spotsigs";
+    refused("--recipe simhash-64 --against keys -o out", &[holds]);
+    refused("--recipe sentences --against keys -o out", &[holds, "`text/1 longest-sentences"]);
+    scratch.run("create bare --recipe bands-20x6 -q").succeeds();
+    refused(
+        "--recipe bands-20x6 --against bare -o out",
+        &["bare: its fingerprints were made by", "it would hold keys"],
     );
     refused("--recipe simhash-64 --against none -o out", &["none"]);
     // What cannot be added is told before anything is read.
