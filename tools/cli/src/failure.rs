@@ -80,6 +80,10 @@ impl From<fpstore_corpus::Error> for Failure {
                 Bytes(needed)
             )),
             Error::Distance { k, what } => Self::Usage(format!("-k {k}: {what}")),
+            Error::Taken { place, column } => Self::Usage(format!(
+                "{place}: has a column \"{column}\" already, which documents are to get; rename it, or give a \
+                 prefix for the new ones (--write annotated:dedup_)"
+            )),
             Error::CannotAdd { path, what } => {
                 Self::Usage(format!("{}: {what}; leave --add out", path.display()))
             }

@@ -195,6 +195,57 @@ impl fmt::Display for Verify {
     }
 }
 
+/// Which documents are written again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Written {
+    /// Those that are kept.
+    #[default]
+    Kept,
+    /// All, with columns that say what was decided. Their names begin with this prefix, which may
+    /// be empty.
+    Annotated(String),
+    /// None: there is the table of those that are removed, and the report.
+    Nothing,
+}
+
+/// What is said of each document, behind its own columns.
+pub(crate) const ANNOTATED: [&str; 5] = ["cluster", "cluster_size", "kept", "distance", "why"];
+
+impl Written {
+    /// The names of the columns that documents get.
+    pub(crate) fn columns(&self) -> Vec<String> {
+        match self {
+            Self::Annotated(prefix) => ANNOTATED.map(|name| format!("{prefix}{name}")).to_vec(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl FromStr for Written {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.strip_prefix("annotated:")) {
+            ("kept", _) => Ok(Self::Kept),
+            ("nothing", _) => Ok(Self::Nothing),
+            ("annotated", _) => Ok(Self::Annotated(String::new())),
+            (_, Some(prefix)) if !prefix.is_empty() => Ok(Self::Annotated(prefix.to_string())),
+            _ => Err("kept, annotated, annotated:PREFIX or nothing".to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kept => f.write_str("kept"),
+            Self::Annotated(prefix) if prefix.is_empty() => f.write_str("annotated"),
+            Self::Annotated(prefix) => write!(f, "annotated:{prefix}"),
+            Self::Nothing => f.write_str("nothing"),
+        }
+    }
+}
+
 /// How the table of removed documents is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableShape {
@@ -291,5 +342,9 @@ mod tests {
         for text in ["jaccard:0.8", "containment:0.95", "containment:1"] {
             assert_eq!(text.parse::<Verify>().unwrap().to_string(), text);
         }
+        for text in ["kept", "annotated", "annotated:near_", "nothing"] {
+            assert_eq!(text.parse::<Written>().unwrap().to_string(), text);
+        }
+        assert!("annotated:".parse::<Written>().is_err() && "all".parse::<Written>().is_err());
     }
 }

@@ -9,9 +9,9 @@ use fpstore_text::{Fingerprinter, Recipe, Rule};
 use rayon::ThreadPool;
 
 use crate::against::Earlier;
-use crate::choice::{Keep, Shape, TableShape, Verify};
+use crate::choice::{Keep, Shape, TableShape, Verify, Written};
 use crate::decide::{BASE_BYTES, Deciding, Texts};
-use crate::documents::{DocumentOptions, Inputs, Kind, Wanted};
+use crate::documents::{DocumentOptions, Input, Inputs, Kind, Wanted};
 use crate::error::{Error, failure};
 use crate::fates::Fates;
 use crate::ledger::Notes;
@@ -22,7 +22,7 @@ use crate::report::Report;
 use crate::session::Session;
 use crate::settings::{self, Settings};
 use crate::work::{Found, Stage, Work};
-use crate::write;
+use crate::write::{self, What};
 
 /// What is taken where nothing is said.
 const MEMORY: u64 = 1 << 30;
@@ -59,6 +59,7 @@ pub struct Dedup {
     pub(crate) verify: Option<Verify>,
     pub(crate) against: Option<PathBuf>,
     pub(crate) add: bool,
+    written: Written,
     removed: Option<TableShape>,
     wait: Duration,
     pub(crate) memory: u64,
@@ -83,6 +84,7 @@ impl Dedup {
             verify: None,
             against: None,
             add: false,
+            written: Written::default(),
             removed: None,
             wait: Duration::ZERO,
             memory: MEMORY,
@@ -134,6 +136,13 @@ impl Dedup {
     #[must_use]
     pub fn against(mut self, path: impl Into<PathBuf>, add: bool) -> Self {
         (self.against, self.add) = (Some(path.into()), add);
+        self
+    }
+
+    /// Which documents of files are written again; those that are kept where nothing is said.
+    #[must_use]
+    pub fn write(mut self, written: Written) -> Self {
+        self.written = written;
         self
     }
 
@@ -219,7 +228,8 @@ impl Dedup {
     /// Removes duplicates from files: writes what is kept into the directory `output`, with a table
     /// of what is removed and a report.
     ///
-    /// `documents/` has a file for each input, of the same name, format and compression. A call
+    /// `documents/` has a file for each input, of the same name, format and compression, unless
+    /// [`write`](Self::write) says otherwise. A call
     /// that was killed or stopped is gone on with by the next one with the same settings; one that
     /// is done gives its report again. Inputs are read twice, three times with
     /// [`verify`](Self::verify). The result depends neither on threads nor on memory.
@@ -227,7 +237,7 @@ impl Dedup {
     /// # Errors
     ///
     /// Those of inputs and files; [`Error::Busy`]; [`Error::OfAnother`] if `output` holds the
-    /// results of other settings; [`Error::Memory`]; [`Error::Stopped`].
+    /// results of other settings; [`Error::Taken`]; [`Error::Memory`]; [`Error::Stopped`].
     pub fn files(
         &self,
         inputs: &Inputs,
@@ -236,7 +246,8 @@ impl Dedup {
     ) -> Result<Report, Error> {
         self.check_memory()?;
         check_outside(output, inputs)?;
-        let wanted = options.wanted(self.keep.column());
+        self.check_columns(inputs)?;
+        let wanted = Wanted { added: self.written.columns(), ..options.wanted(self.keep.column()) };
         let mut earlier = self.earlier()?;
         let settings = self.settings(inputs, options, &wanted, earlier.as_ref());
         let done = match self.patiently(|| Work::open(output, &settings))? {
@@ -313,10 +324,25 @@ impl Dedup {
         }
     }
 
+    /// Refuses files that have no place for columns, where documents get some.
+    fn check_columns(&self, inputs: &Inputs) -> Result<(), Error> {
+        let plain = inputs.files.iter().find(|input| input.kind == Kind::Plain);
+        match (&self.written, plain) {
+            (Written::Annotated(_), Some(input)) => Err(Error::Setting(format!(
+                "{}: is a plain file, which has no columns; annotate JSON lines, CSV, TSV or \
+                 Parquet, or write nothing: the table of what is removed says the same",
+                input.path.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the results of a call that is done are there still.
     fn check_there(&self, output: &Path, inputs: &Inputs) -> Result<(), Error> {
         // Of plain files only those are there that are kept.
-        let files = inputs.files.iter().filter(|input| input.kind != Kind::Plain);
+        let is_there =
+            |input: &&Arc<Input>| input.kind != Kind::Plain && self.written != Written::Nothing;
+        let files = inputs.files.iter().filter(is_there);
         let files = files.map(|input| output.join(write::DOCUMENTS).join(&input.name));
         let table = output.join(self.shape_of_removed(inputs).file());
         match files.chain([table]).find(|path| !path.exists()) {
@@ -344,6 +370,7 @@ impl Dedup {
             text: wanted.text.clone(),
             id: wanted.id.clone(),
             on_error: if options.skips() { "skip" } else { "stop" }.to_string(),
+            write: self.written.to_string(),
             removed: self.shape_of_removed(inputs).file().to_string(),
             files: inputs.files.len() as u64,
             inputs: settings::digest(inputs),
@@ -362,6 +389,7 @@ impl Dedup {
             text: String::new(),
             id: None,
             on_error: "stop".to_string(),
+            write: Written::Nothing.to_string(),
             removed: String::new(),
             against: self.against.as_ref().map(|path| path.display().to_string()),
             store: earlier.and_then(|earlier| earlier.id().cloned()),
@@ -396,7 +424,10 @@ impl Dedup {
         self.decide(&mut work, &notes, Texts::Files(&reading), earlier, &pool)?;
         let fates = Fates::read(&work)?;
         if let Stage::Write(from) = work.state().stage {
-            write::write(&reading, &mut work, &notes, &fates, from, pool.current_num_threads())?;
+            let threads = pool.current_num_threads();
+            let what =
+                What { notes: &notes, fates: &fates, written: &self.written, rule: self.rule };
+            write::write(&reading, &mut work, &what, from, threads)?;
         }
         let settings = work.state().settings.clone();
         let (shape, k) = (self.shape_of_removed(files.inputs), settings.k);

@@ -66,6 +66,17 @@ pub enum Error {
         /// How many documents there are.
         documents: u64,
     },
+    /// Documents have a column of the name of one that they are to get.
+    #[error(
+        "{place}: has a column \"{column}\" already, which documents are to get; rename it, or give a \
+         prefix for the new ones, such as annotated:dedup_"
+    )]
+    Taken {
+        /// The document, or its file.
+        place: String,
+        /// The column.
+        column: String,
+    },
     /// A result of a call that is done was removed.
     #[error(
         "{}: is missing, and the report beside it says that all is done; {remedy}",

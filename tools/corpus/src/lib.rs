@@ -55,7 +55,7 @@ mod width;
 mod work;
 mod write;
 
-pub use choice::{Keep, Shape, TableShape, Verify};
+pub use choice::{Keep, Shape, TableShape, Verify, Written};
 pub use dedup::Dedup;
 pub use documents::{Document, DocumentOptions, Documents, Input, Inputs, Kind, Piece, Wanted};
 pub use error::Error;

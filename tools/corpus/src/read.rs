@@ -113,6 +113,9 @@ impl Reading<'_> {
     /// Notes the documents of a piece.
     fn batch(&self, piece: &Piece, fingerprinter: &mut Fingerprinter) -> Result<Batch, Error> {
         let mut batch = Batch::default();
+        if let Some((place, column)) = piece.taken() {
+            return Err(Error::Taken { place, column: column.to_string() });
+        }
         let id = self.wanted.id.as_deref();
         let noting = Noting { keep: self.keep, added: self.added, id, with_features: false };
         piece.documents(|document| {

@@ -24,6 +24,37 @@ pub struct Clusters {
 }
 
 impl Clusters {
+    /// Those of all documents.
+    pub fn of(documents: u32, fates: &Fates) -> Self {
+        let mut clusters = Self::default();
+        for document in 0..documents {
+            if let Some(verdict) = fates.verdict(document) {
+                let root = fates.root(document);
+                clusters.add(root, fates.old.get(&root), verdict.why);
+            }
+        }
+        clusters
+    }
+
+    /// The number of the cluster of a document, if there is one of which documents are removed.
+    pub fn number(&self, root: u32, old: Option<&OldMatch>) -> Option<u64> {
+        match old {
+            Some(old) => self.old.get(&old.id),
+            None => self.numbers.get(&root),
+        }
+        .copied()
+    }
+
+    /// How many clusters there are.
+    pub fn count(&self) -> u64 {
+        self.sizes.len() as u64
+    }
+
+    /// The documents of a cluster, with the one that is kept.
+    pub fn size(&self, number: u64) -> u64 {
+        1 + self.sizes.get(number as usize).copied().unwrap_or_default()
+    }
+
     /// Counts a document that is removed; gives the number of its cluster, and its size so far.
     pub fn add(&mut self, root: u32, old: Option<&OldMatch>, why: Why) -> (u64, u64) {
         let next = self.sizes.len() as u64;
@@ -100,7 +131,7 @@ impl Report {
                 exact_duplicates: count_of(Why::Exact),
                 near_duplicates: count_of(Why::Near),
                 in_store: count_of(Why::Old),
-                clusters: clusters.sizes.len() as u64,
+                clusters: clusters.count(),
                 largest_cluster: clusters.sizes.iter().max().map_or(0, |size| size + 1),
                 too_few_features: notes.counts.too_few,
                 without_text: notes.counts.without_text,

@@ -181,13 +181,7 @@ impl Session {
             work.note(|state| state.stage = Stage::Removed)?;
         }
         dedup.add_kept(earlier, &mut work, &notes, &fates, &pool)?;
-        let mut clusters = Clusters::default();
-        for document in 0..notes.documents {
-            if let Some(verdict) = fates.verdict(document) {
-                let root = fates.root(document);
-                clusters.add(root, fates.old.get(&root), verdict.why);
-            }
-        }
+        let clusters = Clusters::of(notes.documents, &fates);
         let report = Report::new(&work.state().settings, dedup.recipe(), &notes, &fates, &clusters);
         Ok(Decided { notes, fates, report, _temporary: temporary })
     }

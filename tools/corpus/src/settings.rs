@@ -28,6 +28,8 @@ pub struct Settings {
     pub id: Option<String>,
     /// What is done about bad records.
     pub on_error: String,
+    /// Which documents are written again.
+    pub write: String,
     /// How the table of removed documents is written.
     pub removed: String,
     /// The store of an earlier corpus.

@@ -116,6 +116,7 @@ def dedup_corpus(
     id: str | None = None,
     format: Literal["jsonl", "csv", "tsv", "parquet", "plain"] | None = None,
     skip_bad: bool = False,
+    write: str = "kept",
     removed: Literal["parquet", "jsonl", "csv"] | None = None,
     output: _Path,
     threads: int = 0,

@@ -308,7 +308,9 @@ fn decide_texts(
 ///
 /// `inputs` are a path or a list of paths (JSON lines, CSV, TSV, Parquet, plain text, compressed or
 /// not, and directories): then what is kept of them is written into the directory `output`, with
-/// the table of what is removed, and the report comes as a dict. A call that was stopped or killed
+/// the table of what is removed, and the report comes as a dict; `write="annotated"` writes all of
+/// it with the columns cluster, cluster_size, kept, distance and why ("annotated:PREFIX" where such
+/// names are taken), and "nothing" only the table. A call that was stopped or killed
 /// is gone on with by the next one. Or `inputs` are a data frame, a table, a stream of Arrow, or a
 /// list of those, with texts in the column `text`: then the answer is a `Deduplicated` for all
 /// their rows, which are read once, batch by batch: `frame[result.kept]`.
@@ -318,7 +320,7 @@ fn decide_texts(
 /// come again; with `add` what is kept is added to it by its ids (`id`), and it is created where
 /// there is none.
 #[pyfunction]
-#[pyo3(signature = (inputs, *, recipe="onebit-256", k=None, keep="first", clusters="star", verify=None, against=None, add=false, text="text", id=None, format=None, skip_bad=false, removed=None, output=None, threads=0, memory=None, progress=None))]
+#[pyo3(signature = (inputs, *, recipe="onebit-256", k=None, keep="first", clusters="star", verify=None, against=None, add=false, text="text", id=None, format=None, skip_bad=false, write="kept", removed=None, output=None, threads=0, memory=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn dedup_corpus<'py>(
     py: Python<'py>,
@@ -334,6 +336,7 @@ pub fn dedup_corpus<'py>(
     id: Option<&str>,
     format: Option<&str>,
     skip_bad: bool,
+    write: &str,
     removed: Option<&str>,
     output: Option<PathBuf>,
     threads: u16,
@@ -358,8 +361,9 @@ pub fn dedup_corpus<'py>(
         false => inputs.try_iter()?.collect::<PyResult<_>>()?,
     };
     if items.iter().map(is_arrow).collect::<PyResult<Vec<_>>>()?.contains(&true) {
-        if output.is_some() || format.is_some() || removed.is_some() {
-            let what = "output, format and removed are for files; of a table the answer says which rows are kept";
+        if output.is_some() || format.is_some() || removed.is_some() || write != "kept" {
+            let what = "output, format, write and removed are for files; of a table the answer says which rows \
+                        are kept";
             return Err(PyValueError::new_err(what));
         }
         let columns = Columns { text, id, extra: column_of(keep) };
@@ -377,6 +381,11 @@ pub fn dedup_corpus<'py>(
         })?;
         dedup = dedup.removed(shape);
     }
+    let written = write.parse();
+    dedup = dedup.write(
+        written
+            .map_err(|what: String| PyValueError::new_err(format!("write={write:?}: {what}")))?,
+    );
     let mut reads = DocumentOptions::new().skip_bad(skip_bad);
     // A column that is named says that tables are meant.
     if text != "text" {

@@ -26,6 +26,13 @@ Results, in DIR:
                    --verify)
   report.json, report.txt   settings and counts
 
+--write annotated writes all documents, each with columns behind its own, which stay byte
+for byte: cluster (its number; those with removed documents have the numbers of
+the table), cluster_size (with the document that is kept), kept (the id of the
+document that is kept: its own, or another one), distance (to that one), why (kept,
+exact, near, or known from the store). PREFIX stands before these names. --write nothing
+leaves documents/ out: the table says what to delete elsewhere.
+
 Near: documents agree by the rule of the recipe: within K bits, or as many equal values
 as the method asks for. Those with the same text, as the recipe prepares it, are exact
 duplicates, and the best of them stands for the others. Documents with too few features

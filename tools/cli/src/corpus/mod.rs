@@ -5,7 +5,7 @@ mod help;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fpstore_corpus::{Dedup, Event, Keep, Monitor, Shape, TableShape, Verify};
+use fpstore_corpus::{Dedup, Event, Keep, Monitor, Shape, TableShape, Verify, Written};
 
 use crate::apart::Used;
 use crate::by_recipe::RecipeArgs;
@@ -77,6 +77,11 @@ pub struct DedupArgs {
     #[arg(long, requires_all = ["against", "id"])]
     add: bool,
 
+    /// Which documents are written: those that are kept; all of them, with columns that say of each
+    /// its cluster and the document that is kept; or nothing but the table of those that are removed
+    #[arg(long, value_name = "kept|annotated[:PREFIX]|nothing", default_value = "kept")]
+    write: Written,
+
     /// How the table of removed documents is written [default: as the first input: parquet for
     /// Parquet, csv for CSV and TSV, else jsonl]
     #[arg(long, value_name = "parquet|jsonl|csv", hide_short_help = true)]
@@ -147,6 +152,7 @@ fn configured(args: &DedupArgs) -> Result<Dedup, Failure> {
     let mut dedup = Dedup::new(args.recipe.fingerprinter(RECIPE)?)
         .keep(args.keep.clone())
         .clusters(args.clusters)
+        .write(args.write.clone())
         .threads(args.threads.count())
         .checkpoint(Duration::try_from_secs_f64(args.checkpoint).unwrap_or(Duration::MAX));
     if let Some(k) = args.radius {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fpstore_records::{Codec, Encoder};
 
+use super::annotate::{Appender, Further};
 use super::document::Piece;
 use super::inputs::Input;
 use crate::error::Error;
@@ -40,6 +41,25 @@ impl Copier {
         for record in (0..piece.len()).filter_map(|index| piece.raw(index)) {
             if keeps() {
                 self.bytes(record)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes those records of a piece for which `keeps` holds, each with its annotation.
+    pub fn annotated(
+        &mut self,
+        piece: &Piece,
+        mut keeps: impl FnMut() -> bool,
+        by: &Appender,
+        further: &mut Further<'_>,
+    ) -> Result<(), Error> {
+        let mut bytes = Vec::new();
+        for record in (0..piece.len()).filter_map(|index| piece.raw(index)) {
+            if keeps() {
+                bytes.clear();
+                by.record(record, &(further.next)()?, &mut bytes)?;
+                self.bytes(&bytes)?;
             }
         }
         Ok(())

@@ -4,19 +4,24 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow_array::builder::{StringBuilder, UInt16Builder, UInt64Builder};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use fpstore_records::{Container, Groups, Origin, Problem, guarded};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowSelection, RowSelector,
 };
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::arrow::{
-    ArrowSchemaConverter, ArrowWriter, ProjectionMask, parquet_to_arrow_field_levels,
+    ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, ArrowWriter, ProjectionMask, encode_arrow_schema,
+    parquet_to_arrow_field_levels, parquet_to_arrow_schema,
 };
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::{SchemaDescriptor, Type};
 
+use super::annotate::{Annotation, Further};
 use super::inputs::Input;
 use super::int96;
 use crate::error::Error;
@@ -28,16 +33,20 @@ const BATCH_BYTES: u64 = 4 << 20;
 /// Bytes at which a group of rows that is written ends, where those of the input are larger.
 const GROUP_BYTES: usize = 64 << 20;
 
-/// Writes those rows of `input` for which `keeps` holds, each asked once, in order. Groups of rows
-/// stay groups, in the compression of each column; what is noted about the file stays. Pages may
-/// take so many bytes of `memory` as where texts are read.
+/// Writes those rows of `input` for which `keeps` holds, each asked once, in order, with further
+/// columns where these are wanted. Groups of rows stay groups, in the compression of each column;
+/// what is noted about the file stays. Pages may take so many bytes of `memory` as where texts are
+/// read.
 pub fn copy_rows(
     input: &Input,
     memory: u64,
     to: File,
     path: &Path,
     mut keeps: impl FnMut() -> bool,
+    further: Option<&mut Further<'_>>,
 ) -> Result<File, Error> {
+    let names = further.as_ref().map_or(&[][..], |further| further.names);
+    let mut next = further.map(|further| &mut *further.next);
     let origin = Origin::File(input.path.clone());
     let damaged = |cause: String| origin.error(Problem::Damaged(Container::Parquet, cause));
     let unwritten =
@@ -74,12 +83,13 @@ pub fn copy_rows(
         Some(arrow.schema().fields()),
     );
     let levels = levels.map_err(|error| damaged(error.to_string()))?;
-    let schema = written_schema(&arrow).map_err(|error| damaged(error.to_string()))?;
+    let whole = with_columns(arrow.schema(), names);
+    let schema = written_schema(&arrow, &whole).map_err(|error| damaged(error.to_string()))?;
     let options = ArrowWriterOptions::new()
-        .with_properties(properties(&metadata))
+        .with_properties(properties(&metadata, names))
         .with_parquet_schema(schema)
         .with_skip_arrow_metadata(true);
-    let writer = ArrowWriter::try_new_with_options(to, arrow.schema().clone(), options);
+    let writer = ArrowWriter::try_new_with_options(to, whole.clone(), options);
     let mut writer = writer.map_err(unwritten)?;
     for (number, group) in metadata.row_groups().iter().enumerate() {
         let rows = u64::try_from(group.num_rows()).unwrap_or(0);
@@ -100,7 +110,14 @@ pub fn copy_rows(
         });
         let mut batches = batches.map_err(damaged)?.map_err(|error| damaged(error.to_string()))?;
         while let Some(batch) = guarded(|| batches.next()).map_err(damaged)? {
-            let batch = batch.map_err(|error| damaged(error.to_string()))?;
+            let mut batch = batch.map_err(|error| damaged(error.to_string()))?;
+            if let Some(next) = &mut next {
+                let rows: Result<Vec<Annotation>, Error> =
+                    (0..batch.num_rows()).map(|_| next()).collect();
+                let columns = batch.columns().iter().cloned().chain(annotations(&rows?));
+                let annotated = RecordBatch::try_new(whole.clone(), columns.collect());
+                batch = annotated.map_err(|error| damaged(error.to_string()))?;
+            }
             writer.write(&batch).map_err(unwritten)?;
             if writer.in_progress_size() > GROUP_BYTES {
                 writer.flush().map_err(unwritten)?;
@@ -111,13 +128,48 @@ pub fn copy_rows(
     writer.into_inner().map_err(unwritten)
 }
 
+/// A schema with the columns of annotations behind its own, where these have names.
+fn with_columns(schema: &SchemaRef, names: &[String]) -> SchemaRef {
+    let kinds =
+        [DataType::UInt64, DataType::UInt64, DataType::Utf8, DataType::UInt16, DataType::Utf8];
+    let columns = names.iter().zip(kinds);
+    let columns = columns.map(|(name, kind)| Arc::new(Field::new(name, kind, false)));
+    let fields: Vec<_> = schema.fields().iter().cloned().chain(columns).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The columns of annotations.
+fn annotations(rows: &[Annotation]) -> [ArrayRef; 5] {
+    let (mut cluster, mut size) = (UInt64Builder::new(), UInt64Builder::new());
+    let (mut kept, mut why) = (StringBuilder::new(), StringBuilder::new());
+    let mut distance = UInt16Builder::new();
+    for row in rows {
+        cluster.append_value(row.cluster);
+        size.append_value(row.cluster_size);
+        kept.append_value(&row.kept);
+        distance.append_value(u16::try_from(row.distance).unwrap_or(u16::MAX));
+        why.append_value(row.why);
+    }
+    [
+        Arc::new(cluster.finish()),
+        Arc::new(size.finish()),
+        Arc::new(kept.finish()),
+        Arc::new(distance.finish()),
+        Arc::new(why.finish()),
+    ]
+}
+
 /// The schema of the file, with its UUIDs, JSON, times in UTC or not, and numbers of fields. Only
 /// columns whose values are kept in another way here have a type that is made for them: times of 96
-/// bits, and short decimals in bytes.
-fn written_schema(arrow: &ArrowReaderMetadata) -> parquet::errors::Result<SchemaDescriptor> {
+/// bits, and short decimals in bytes. Columns of `whole` behind those of the file follow.
+fn written_schema(
+    arrow: &ArrowReaderMetadata,
+    whole: &Schema,
+) -> parquet::errors::Result<SchemaDescriptor> {
     let file = arrow.metadata().file_metadata().schema_descr();
-    let own = ArrowSchemaConverter::new().convert(arrow.schema())?;
-    if file.num_columns() != own.num_columns() {
+    let own = ArrowSchemaConverter::new().convert(whole)?;
+    let added = whole.fields().len().saturating_sub(arrow.schema().fields().len());
+    if file.num_columns() + added != own.num_columns() {
         return Ok(own);
     }
     let is_alike = |column: usize| {
@@ -132,6 +184,7 @@ fn written_schema(arrow: &ArrowReaderMetadata) -> parquet::errors::Result<Schema
         let root = file.get_column_root_idx(column);
         fields[root] = own.root_schema().get_fields()[root].clone();
     }
+    fields.extend(own.root_schema().get_fields().iter().skip(fields.len()).cloned());
     let root = Type::group_type_builder(file.root_schema().name()).with_fields(fields).build()?;
     Ok(SchemaDescriptor::new(Arc::new(root)))
 }
@@ -149,8 +202,8 @@ fn selection(rows: u64, keeps: &mut impl FnMut() -> bool) -> RowSelection {
     runs.into()
 }
 
-/// How the input was written, as far as it tells.
-fn properties(metadata: &ParquetMetaData) -> WriterProperties {
+/// How the input was written, as far as it tells, with columns of these names more.
+fn properties(metadata: &ParquetMetaData, names: &[String]) -> WriterProperties {
     let mut properties = WriterProperties::builder();
     for column in metadata.row_groups().first().map_or(&[][..], |group| group.columns()) {
         let compression = match column.compression() {
@@ -160,6 +213,17 @@ fn properties(metadata: &ParquetMetaData) -> WriterProperties {
         };
         properties = properties.set_column_compression(column.column_path().clone(), compression);
     }
-    let noted = metadata.file_metadata().key_value_metadata().cloned().unwrap_or_default();
+    let file = metadata.file_metadata();
+    let mut noted = file.key_value_metadata().cloned().unwrap_or_default();
+    if !names.is_empty() {
+        // What Arrow notes of the columns has to go with them.
+        let schema = parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata());
+        let schema =
+            schema.map(|schema| encode_arrow_schema(&with_columns(&Arc::new(schema), names)));
+        noted.retain(|note| note.key != ARROW_SCHEMA_META_KEY || schema.is_ok());
+        for note in noted.iter_mut().filter(|note| note.key == ARROW_SCHEMA_META_KEY) {
+            note.value = schema.as_ref().ok().cloned();
+        }
+    }
     properties.set_key_value_metadata(Some(noted)).build()
 }

@@ -16,6 +16,8 @@ pub struct Wanted {
     pub id: Option<String>,
     /// Another one, to compare by.
     pub extra: Option<String>,
+    /// Columns that there may not be, since documents get some of these names.
+    pub(crate) added: Vec<String>,
 }
 
 /// The place of the text among the wanted columns; each of the others is the only one of its kind.
@@ -26,7 +28,13 @@ impl Wanted {
     pub(super) fn wants(&self) -> Vec<Want> {
         let id = self.id.iter().map(|name| Want::new(name, Kind::Id));
         let extra = self.extra.iter().map(|name| Want::new(name, Kind::Value));
-        [Want::new(&self.text, Kind::Text)].into_iter().chain(id).chain(extra).collect()
+        let added = self.added.iter().map(|name| Want::new(name, Kind::Value).or_none());
+        [Want::new(&self.text, Kind::Text)]
+            .into_iter()
+            .chain(id)
+            .chain(extra)
+            .chain(added)
+            .collect()
     }
 }
 
@@ -65,7 +73,8 @@ impl Piece {
         &self,
         mut take: impl FnMut(Result<Document<'_>, InputError>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let place = |kind| self.wants().iter().position(|want| want.kind == kind);
+        let place =
+            |kind| self.wants().iter().position(|want| want.kind == kind && !want.is_optional);
         let (id, extra) = (place(Kind::Id), place(Kind::Value));
         let mut lookup = Lookup::default();
         for index in 0..self.len() {
@@ -78,6 +87,24 @@ impl Piece {
             take(document.map_err(|problem| self.error(index, problem)))?;
         }
         Ok(())
+    }
+}
+
+impl Piece {
+    /// The place of the first record that has a column which may not be there, and its name.
+    /// Tables are looked at when they are opened.
+    pub(crate) fn taken(&self) -> Option<(String, &str)> {
+        let added: Vec<usize> =
+            (0..self.wants().len()).filter(|&n| self.wants()[n].is_optional).collect();
+        if added.is_empty() {
+            return None;
+        }
+        let mut lookup = Lookup::default();
+        (0..self.len()).find_map(|index| {
+            let row = self.row(index, &mut lookup).ok()?;
+            let taken = added.iter().find(|&&want| !matches!(row.cell(want), Cell::Missing))?;
+            Some((self.place(index), self.wants()[*taken].name()))
+        })
     }
 }
 
@@ -123,7 +150,8 @@ mod tests {
 
     fn document(line: &[u8], extra: Option<&str>) -> Result<Parsed, String> {
         let extra = extra.map(Into::into);
-        let wanted = Wanted { text: "text".into(), id: Some("id".into()), extra };
+        let wanted =
+            Wanted { text: "text".into(), id: Some("id".into()), extra, added: Vec::new() };
         let stream = Stream::new(Cursor::new(line.to_vec()));
         let (wants, limits) = (wanted.wants(), Limits::default());
         let rows = Rows::of_text(Origin::Stdin, stream, Layout::Jsonl, wants, limits, true);

@@ -5,11 +5,12 @@
 //! ([`Documents`]) gives [`Piece`]s: some hundred KiB of whole records as they stand in the file.
 //! What is in them is looked up by whoever has the piece, on any thread, so that reading costs one
 //! thread little. A `Copier` writes some records of an input again, byte by byte, in its format and
-//! compression.
+//! compression, with further columns where these are wanted.
 //!
 //! Memory is that of the pieces. A document may have as many bytes as `LONGEST` of fpstore-records
 //! says; one that is longer is an error.
 
+mod annotate;
 mod copy;
 #[cfg(feature = "parquet")]
 mod copy_rows;
@@ -21,6 +22,7 @@ mod options;
 mod reader;
 mod same;
 
+pub(crate) use annotate::{Annotation, Appender, Further};
 pub(crate) use copy::Copier;
 #[cfg(feature = "parquet")]
 pub(crate) use copy_rows::copy_rows;

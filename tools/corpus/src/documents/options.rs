@@ -66,7 +66,8 @@ impl DocumentOptions {
 
     /// The columns that are read; `extra` is one that is needed beside them.
     pub fn wanted(&self, extra: Option<String>) -> Wanted {
-        Wanted { text: self.text.clone().unwrap_or(TEXT.into()), id: self.id.clone(), extra }
+        let text = self.text.clone().unwrap_or(TEXT.into());
+        Wanted { text, id: self.id.clone(), extra, added: Vec::new() }
     }
 
     /// Whether documents have ids of their own.

@@ -29,7 +29,15 @@ impl Documents {
         let file = file.map_err(|error| origin.error(Problem::Open(error)))?;
         let opened = rows(input, origin.clone(), file, wanted, memory);
         let (rows, counter) = opened.map_err(|problem| origin.error(problem))?;
-        Ok(Self { rows, origin, counter })
+        let is_taken = |at: &usize| rows.wants()[*at].is_optional && rows.has(*at);
+        let taken = (0..rows.wants().len()).find(is_taken);
+        // Of JSON each record says for itself.
+        match taken.filter(|_| input.kind != Kind::Jsonl) {
+            Some(at) => {
+                Err(Error::Taken { place: origin.id(), column: rows.wants()[at].name().into() })
+            }
+            None => Ok(Self { rows, origin, counter }),
+        }
     }
 
     /// The next piece, which has at least one record; `None` at the end. The pieces of a file are
@@ -42,6 +50,11 @@ impl Documents {
     /// The line of the names of columns, as it stands in the file; empty for formats without one.
     pub fn header(&self) -> &[u8] {
         self.rows.header()
+    }
+
+    /// What separates the columns of CSV; `None` for other formats.
+    pub(crate) fn delimiter(&self) -> Option<u8> {
+        self.rows.delimiter()
     }
 
     /// Bytes that were read so far, compressed where the input is.

@@ -304,7 +304,7 @@ fn rows_of_parquet_are_copied_with_their_schema() {
         number += 1;
         keeps(number - 1)
     };
-    copy_rows(&inputs.files[0], 1 << 30, File::create(&to).unwrap(), &to, asked).unwrap();
+    copy_rows(&inputs.files[0], 1 << 30, File::create(&to).unwrap(), &to, asked, None).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&to).unwrap()).unwrap();
     assert_eq!(reader.schema(), &schema);
     let kept: Vec<i64> = reader
@@ -367,7 +367,7 @@ fn logical_types_of_parquet_stay_as_they_are() {
 
     let inputs = find(std::slice::from_ref(&path), "");
     let to = directory.path().join("copy.parquet");
-    copy_rows(&inputs.files[0], 1 << 30, File::create(&to).unwrap(), &to, || true).unwrap();
+    copy_rows(&inputs.files[0], 1 << 30, File::create(&to).unwrap(), &to, || true, None).unwrap();
     let read = |path: &Path| SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     let (before, after) = (read(&path), read(&to));
     let schema = |file: &SerializedFileReader<File>| {
@@ -416,8 +416,9 @@ fn rows_are_not_copied_with_pages_larger_than_the_memory() {
         writer.close().unwrap();
         let inputs = find(std::slice::from_ref(&path), "--id id");
         let to = directory.path().join("copy.parquet");
-        let copy =
-            |memory| copy_rows(&inputs.files[0], memory, File::create(&to).unwrap(), &to, || true);
+        let copy = |memory| {
+            copy_rows(&inputs.files[0], memory, File::create(&to).unwrap(), &to, || true, None)
+        };
         let told = copy(1 << 20).err().unwrap().to_string();
         assert!(told.contains("give more --memory"), "{name}: {told}");
         copy(1 << 30).unwrap();

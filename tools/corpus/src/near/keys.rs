@@ -104,6 +104,19 @@ fn signature(rule: Rule, values: &[u64]) -> Signature<'_> {
     }
 }
 
+/// By how much the signatures of two documents differ: in bits, or as the rule counts. None of
+/// documents without one.
+pub fn difference(notes: &Notes, rule: Rule, one: u32, other: u32) -> Result<u32, Error> {
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    notes.signature(one, &mut a)?;
+    notes.signature(other, &mut b)?;
+    if matches!(rule, Rule::Within { .. }) {
+        return Ok(a.iter().zip(&b).map(|(a, b)| (a ^ b).count_ones()).sum());
+    }
+    let (a, b) = (numbers(&a), numbers(&b));
+    Ok(signature(rule, &a).difference(&signature(rule, &b)).unwrap_or_default())
+}
+
 impl Index for KeyIndex<'_> {
     fn near(&self, document: u32, found: &mut Vec<Near>) -> Result<(), Error> {
         let own = values(self.notes, document)?;

@@ -313,6 +313,11 @@ impl Rows {
         &self.shared.header
     }
 
+    /// What separates the columns of CSV; `None` for formats where nothing quotes.
+    pub fn delimiter(&self) -> Option<u8> {
+        self.shared.quoted
+    }
+
     /// The reader of batches, if these are some.
     #[cfg(feature = "arrow")]
     pub fn batches(&self) -> Option<&dyn Batches> {

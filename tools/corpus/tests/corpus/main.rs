@@ -1,5 +1,6 @@
 //! Documents from files and from iterators, stopped and gone on with.
 
+mod annotated;
 mod months;
 
 use std::borrow::Cow;
