@@ -11,6 +11,8 @@ use crate::error::failure;
 
 /// Bytes that are written together.
 const BUFFER_BYTES: usize = 1 << 18;
+/// Bytes of a run from which on its end is compared with that of the file.
+const MOST_UNCHECKED: u64 = 1 << 20;
 
 /// A file that grows.
 pub struct Column {
@@ -95,6 +97,17 @@ impl Reader {
         Ok(self.file.metadata().map_err(failure(&self.path, "read"))?.len())
     }
 
+    /// Fails if there are not so many bytes.
+    pub fn check_length(&self, bytes: u64) -> Result<(), Error> {
+        match self.length()? {
+            length if length == bytes => Ok(()),
+            length => Err(Error::System(format!(
+                "{}: is damaged: it has {length} bytes where {bytes} were noted; start again with another directory",
+                self.path.display()
+            ))),
+        }
+    }
+
     /// All bytes.
     pub fn all(&self) -> Result<Vec<u8>, Error> {
         let length = self.length()?;
@@ -122,6 +135,9 @@ trait ReadAt {
     /// Fills `to` with what stands from byte `at` on.
     fn read_at(&mut self, at: u64, to: &mut [u8]) -> Result<(), Error>;
 
+    /// Fails if there are fewer bytes.
+    fn check_end(&self, end: u64) -> Result<(), Error>;
+
     /// The number with this index.
     fn number_at(&mut self, index: u64) -> Result<u64, Error> {
         let mut bytes = [0; 8];
@@ -131,8 +147,23 @@ trait ReadAt {
 }
 
 impl ReadAt for &Reader {
+    fn check_end(&self, end: u64) -> Result<(), Error> {
+        check_end(&self.file, &self.path, end)
+    }
+
     fn read_at(&mut self, at: u64, to: &mut [u8]) -> Result<(), Error> {
         self.read(at, to)
+    }
+}
+
+fn check_end(file: &File, path: &Path, end: u64) -> Result<(), Error> {
+    let bytes = file.metadata().map_err(failure(path, "read"))?.len();
+    match end > bytes {
+        true => Err(Error::System(format!(
+            "{}: is damaged: a run ends at byte {end} of {bytes}; start again with another directory",
+            path.display()
+        ))),
+        false => Ok(()),
     }
 }
 
@@ -160,6 +191,10 @@ impl Ahead {
 }
 
 impl ReadAt for Ahead {
+    fn check_end(&self, end: u64) -> Result<(), Error> {
+        check_end(self.file.get_ref(), &self.path, end)
+    }
+
     fn read_at(&mut self, at: u64, to: &mut [u8]) -> Result<(), Error> {
         self.read(at, to)
     }
@@ -208,6 +243,10 @@ fn read_run<R: ReadAt>(
 ) -> Result<(), Error> {
     let start = index.checked_sub(1).map_or(Ok(0), |before| ends.number_at(before))?;
     let length = ends.number_at(index)?.saturating_sub(start);
+    // What is as long as a text may be is looked at before memory is taken for it.
+    if length > MOST_UNCHECKED {
+        bytes.check_end(start.saturating_add(length))?;
+    }
     to.clear();
     to.resize(length as usize, 0);
     bytes.read_at(start, to)

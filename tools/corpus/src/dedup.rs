@@ -372,6 +372,9 @@ impl Dedup {
             on_error: if options.skips() { "skip" } else { "stop" }.to_string(),
             write: self.written.to_string(),
             removed: self.shape_of_removed(inputs).file().to_string(),
+            given: inputs.given.iter().map(|path| path.display().to_string()).collect(),
+            format: options.given_kind(),
+            tables: options.means_tables(),
             files: inputs.files.len() as u64,
             inputs: settings::digest(inputs),
             ..self.settings_of_all(earlier)
@@ -394,6 +397,9 @@ impl Dedup {
             against: self.against.as_ref().map(|path| path.display().to_string()),
             store: earlier.and_then(|earlier| earlier.id().cloned()),
             add: self.add,
+            given: Vec::new(),
+            format: None,
+            tables: false,
             files: 0,
             inputs: String::new(),
         }

@@ -1,6 +1,7 @@
 //! What is decided about all documents, in a file of the work.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +111,8 @@ impl Fates {
             column.append(&bytes)?;
         }
         column.sync()?;
-        let old: Vec<(&u32, &OldMatch)> = self.old.iter().collect();
+        let mut old: Vec<(&u32, &OldMatch)> = self.old.iter().collect();
+        old.sort_unstable_by_key(|(document, _)| **document);
         let text = serde_json::to_vec(&old).map_err(|error| Error::System(error.to_string()))?;
         let mut column = Column::open(work.path(OLD), 0)?;
         column.append(&text)?;
@@ -119,7 +121,18 @@ impl Fates {
 
     /// Reads them.
     pub fn read(work: &Work) -> Result<Self, Error> {
-        let bytes = Reader::open(&work.path(FILE))?.all()?;
+        Self::read_in(work.directory(), work.state().read.documents)
+    }
+
+    /// Reads those of so many documents in a directory.
+    ///
+    /// # Errors
+    ///
+    /// Files that have more or less, or name documents that there are not, are damaged.
+    pub fn read_in(directory: &Path, documents: u64) -> Result<Self, Error> {
+        let column = Reader::open(&directory.join(FILE))?;
+        column.check_length(BYTES as u64 * documents)?;
+        let bytes = column.all()?;
         let mut read = Self::new(0);
         for bytes in bytes.as_chunks::<BYTES>().0 {
             let [i0, i1, i2, i3, m0, m1, m2, m3, d0, d1, why, _, j0, j1, j2, j3] = *bytes;
@@ -137,7 +150,13 @@ impl Fates {
                 _ => Why::Skipped,
             });
         }
-        let path = work.path(OLD);
+        let is_there = |document: u32| document == NONE || u64::from(document) < documents;
+        let are_there = |fate: &Fate| is_there(fate.instead) && is_there(fate.matched);
+        if !read.fates.iter().all(are_there) {
+            let what = "is damaged; start again with another directory";
+            return Err(Error::System(format!("{}: {what}", directory.join(FILE).display())));
+        }
+        let path = directory.join(OLD);
         let text = Reader::open(&path)?.all()?;
         let old: Vec<(u32, OldMatch)> = serde_json::from_slice(&text)
             .map_err(|error| Error::System(format!("{}: {error}; start again", path.display())))?;

@@ -1,6 +1,6 @@
 //! What is noted of every document while it is read, in columns.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use fpstore_text::{Found, Signature};
 
@@ -12,8 +12,9 @@ use crate::work::{Counts, Mark, Work};
 const NAMES: [&str; 8] =
     ["kinds", "exact", "signatures", "signature-ends", "ids", "id-ends", "keys", "file-ends"];
 
-/// The columns of the features of all documents, where they are noted.
-pub const FEATURES: [&str; 2] = ["feature-ends.column", "features.column"];
+/// The columns of the features of all documents, where they are noted. They do not stay when all is
+/// done.
+pub const FEATURES: [&str; 2] = ["features.ends", "features.bytes"];
 
 /// A document that has a signature.
 pub const SIGNED: u8 = 0;
@@ -119,7 +120,7 @@ impl Ledger {
         };
         let bytes = mark.columns.iter().copied().chain(std::iter::repeat(0));
         let columns = NAMES.iter().zip(bytes);
-        let columns = columns.map(|(name, bytes)| Column::open(path(work, name), bytes));
+        let columns = columns.map(|(name, bytes)| Column::open(work.path(&file(name)), bytes));
         Ok(Self { columns: columns.collect::<Result<_, _>>()?, features, mark })
     }
 
@@ -172,8 +173,9 @@ impl Ledger {
     }
 }
 
-fn path(work: &Work, name: &str) -> PathBuf {
-    work.path(&format!("{name}.column"))
+/// The name of the file of a column.
+fn file(name: &str) -> String {
+    format!("{name}.column")
 }
 
 /// The columns once all is read.
@@ -195,13 +197,29 @@ pub struct Notes {
 impl Notes {
     /// Opens the columns.
     pub fn open(work: &Work) -> Result<Self, Error> {
-        let path = |name| path(work, name);
-        let mark = &work.state().read;
+        Self::open_in(work.directory(), &work.state().read)
+    }
+
+    /// Opens those in a directory, of which so much was noted.
+    ///
+    /// # Errors
+    ///
+    /// One that has more or less than that is damaged.
+    pub fn open_in(directory: &Path, mark: &Mark) -> Result<Self, Error> {
+        let path = |name| directory.join(file(name));
+        for (name, &bytes) in NAMES.iter().zip(&mark.columns) {
+            Reader::open(&path(name))?.check_length(bytes)?;
+        }
         let documents = u32::try_from(mark.documents).ok().filter(|count| *count < u32::MAX);
         let documents = documents.ok_or_else(|| {
             let what = "documents are more than the 4,294,967,294 that are taken together; divide the inputs";
             Error::Setting(format!("{} {what}", mark.documents))
         })?;
+        let fixed =
+            [("kinds", 1), ("exact", 16), ("signature-ends", 8), ("id-ends", 8), ("keys", 16)];
+        for (name, bytes) in fixed {
+            Reader::open(&path(name))?.check_length(bytes * mark.documents)?;
+        }
         Ok(Self {
             documents,
             counts: mark.counts,

@@ -16,6 +16,8 @@
 //!    rest is clustered ([`Shape`]), and [`Keep`] says which document of a cluster is the best.
 //! 3. Files are read again, and what is kept of them is written.
 //!
+//! Notes stay with the results: [`Stored`] makes a page of them that shows people what was removed.
+//!
 //! # Memory and complexity
 //!
 //! [`Dedup::memory`] holds for all of it: 64 bytes for each document are the least. Time is that of
@@ -41,6 +43,7 @@ mod fates;
 mod ledger;
 mod monitor;
 mod near;
+mod page;
 mod per_thread;
 mod read;
 mod recipe;
@@ -48,6 +51,7 @@ mod report;
 mod rounds;
 mod session;
 mod settings;
+mod stored;
 mod table;
 mod threads;
 mod verify;
@@ -64,3 +68,4 @@ pub use monitor::{Event, Monitor};
 pub use report::{Report, Totals};
 pub use session::{Decided, Session};
 pub use settings::Settings;
+pub use stored::Stored;

@@ -7,5 +7,5 @@ mod pairs;
 
 pub use bits::{BitsIndex, pack};
 pub use index::{Index, Near};
-pub use keys::{KeyIndex, difference, least_common, mixed, numbers};
+pub use keys::{KeyIndex, agree, difference, least_common, mixed, numbers};
 pub use pairs::PairIndex;

@@ -204,7 +204,7 @@ impl Report {
 }
 
 /// A whole number with separators: 1,234,567.
-fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {

@@ -1,12 +1,12 @@
 //! What decides the result of a command, so that it can be told from another one.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fpstore_text::RecipeId;
 use serde::{Deserialize, Serialize};
 
-use crate::documents::Inputs;
+use crate::documents::{DocumentOptions, Inputs, Kind};
 use crate::error::Error;
 
 /// What decides the result.
@@ -38,6 +38,12 @@ pub struct Settings {
     pub store: Option<String>,
     /// Whether what is kept is added to it.
     pub add: bool,
+    /// The files and directories that were given.
+    pub given: Vec<String>,
+    /// The format that was given for them.
+    pub format: Option<Kind>,
+    /// Whether a column was named, so that what is no table is left out of directories.
+    pub tables: bool,
     /// The number of files of documents.
     pub files: u64,
     /// A hash of their paths, sizes, times and formats.
@@ -54,16 +60,60 @@ pub fn digest(inputs: &Inputs) -> String {
 }
 
 impl Settings {
+    /// How the files were read.
+    pub fn options(&self) -> DocumentOptions {
+        let mut options = DocumentOptions::new().skip_bad(self.on_error == "skip");
+        if self.tables {
+            options = options.text(&self.text);
+        }
+        if let Some(id) = &self.id {
+            options = options.id(id);
+        }
+        if let Some(kind) = self.format {
+            options = options.kind(kind);
+        }
+        options
+    }
+
+    /// Finds the files again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Setting`] if they are not the same any more; those of [`Inputs::find`].
+    pub fn find_inputs(&self) -> Result<Inputs, Error> {
+        let given: Vec<PathBuf> = self.given.iter().map(PathBuf::from).collect();
+        let first = self.given.first().map_or("documents", |first| first);
+        if given.is_empty() {
+            let what = "the documents came from no files, and cannot be read again";
+            return Err(Error::Setting(what.to_string()));
+        }
+        if let Some(gone) = given.iter().find(|path| !path.exists()) {
+            let what = "is not there any more; bring it back, or go to the directory where corpus \
+                        dedup ran, if the path leads from there";
+            return Err(Error::Setting(format!("{}: {what}", gone.display())));
+        }
+        let inputs = Inputs::find(&given, &self.options())?;
+        match digest(&inputs) == self.inputs {
+            true => Ok(inputs),
+            false => Err(Error::Setting(format!(
+                "{first}: its files, their sizes or times have changed since they were read; bring those \
+                 back, or start again with another output"
+            ))),
+        }
+    }
+
     /// What differs from the settings of a command that has begun or made something, in words;
     /// `None` if that is this one.
     pub fn difference(&self, other: &Self) -> Option<String> {
         // A store that is to be created has no id yet; one that was there has to be there.
         let created = self.add && other.store.is_none();
         let store = if created { other.store.clone() } else { self.store.clone() };
-        if (Self { store, ..self.clone() }) == *other {
+        // Files are the same by their hash, whether or not a column was named to find them.
+        let own = Self { store, tables: other.tables, ..self.clone() };
+        if own == *other {
             return None;
         }
-        let (Some(mine), Some(theirs)) = (values(self), values(other)) else {
+        let (Some(mine), Some(theirs)) = (values(&own), values(other)) else {
             return Some("the settings".to_string());
         };
         let differ = mine.iter().filter(|(name, value)| theirs.get(*name) != Some(value));

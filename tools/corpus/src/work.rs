@@ -2,7 +2,8 @@
 //!
 //! A small file says which command works here, which of its stages are done, and how far the first
 //! one is. It is replaced as a whole, when what it says is durable; so a process that was killed is
-//! followed by one that goes on. In the end the report appears, and the directory of the work goes.
+//! followed by one that goes on. In the end the report appears, and what was noted of the documents
+//! stays under another name, so that it can be looked at and decided again without reading them.
 //!
 //! Until there is a result, a command with other settings or inputs takes the place of the one
 //! before: that has stopped at a bad record, say, and is given again as its message advises. Once
@@ -19,8 +20,12 @@ use crate::error::Error;
 use crate::error::failure;
 use crate::settings::{self, Settings};
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const WORK: &str = "work.fpstore";
+/// What is left of it in the end.
+const NOTES: &str = "notes.fpstore";
+/// How the names of files end that stay in it.
+const KEPT: [&str; 2] = [".column", ".json"];
 const STATE: &str = "state.json";
 const LOCK: &str = "lock";
 /// More than any state or report has.
@@ -115,6 +120,7 @@ impl Work {
     pub fn open(to: &Path, settings: &Settings) -> Result<Found, Error> {
         let directory = to.join(WORK);
         if let Some(report) = finished(to, settings)? {
+            keep_notes_if_free(to)?;
             return Ok(Found::Done(report));
         }
         check_empty(to)?;
@@ -126,6 +132,7 @@ impl Work {
         };
         // The other one may have finished before it let go.
         if let Some(report) = finished(to, settings)? {
+            keep_notes(to, lock)?;
             return Ok(Found::Done(report));
         }
         let state = State {
@@ -138,19 +145,12 @@ impl Work {
         // Reports are written beside the results.
         files::remove_dead(to);
         files::remove_dead(&work.directory);
-        match read(&work.path(STATE)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => work.note(|_| {})?,
-            text => {
-                let path = work.path(STATE);
-                let text = text.map_err(failure(&path, "read"))?;
-                let state: Option<State> = serde_json::from_slice(&text).ok();
-                let state = state.filter(|state| state.version == VERSION).ok_or_else(|| {
-                    Error::Setting(format!(
-                        "{}: is no note of this version of fpstore; remove {} and start again",
-                        path.display(),
-                        to.display()
-                    ))
-                })?;
+        match read_state(&work.path(STATE)) {
+            Err(Error::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                work.note(|_| {})?;
+            }
+            state => {
+                let state = state?;
                 match settings.difference(&state.settings) {
                     None => work.state = state,
                     // There is no result yet that could be of two commands. A message has advised
@@ -236,12 +236,11 @@ impl Work {
     pub fn finish(self, report: &[u8]) -> Result<(), Error> {
         let path = self.to.join(REPORT);
         files::replace(&path, report).map_err(failure(&path, "write"))?;
-        drop(self.lock);
-        remove(&self.directory)
+        keep_notes(&self.to, self.lock)
     }
 }
 
-/// The report of this command if it is done. What is left of the work goes.
+/// The report of this command if it is done.
 fn finished(to: &Path, settings: &Settings) -> Result<Option<Vec<u8>>, Error> {
     #[derive(Deserialize)]
     struct Report {
@@ -253,24 +252,88 @@ fn finished(to: &Path, settings: &Settings) -> Result<Option<Vec<u8>>, Error> {
         text => text.map_err(failure(&path, "read"))?,
     };
     let report = serde_json::from_slice::<Report>(&text);
-    let report = report.map_err(|_| {
-        let what = "is no report of this version of fpstore; name another directory";
-        Error::Setting(format!("{}: {what}", path.display()))
-    })?;
+    let report = report.map_err(|_| no_report(&path))?;
     if let Some(differ) = settings.difference(&report.settings) {
         return Err(settings::of_another(to, &differ));
     }
-    remove(&to.join(WORK))?;
     Ok(Some(text))
 }
 
-fn remove(directory: &Path) -> Result<(), Error> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(failure(directory, "remove")(error))
-        }
-        _ => Ok(()),
+/// Does what a process could not that was killed when all was done, unless another one works there.
+fn keep_notes_if_free(to: &Path) -> Result<(), Error> {
+    let path = to.join(WORK).join(LOCK);
+    match Lock::take(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failure(&path, "lock")(error)),
+        Ok(None) => Ok(()),
+        Ok(Some(lock)) => keep_notes(to, lock),
     }
+}
+
+/// Moves what stays of work that is done into the directory of the notes, and removes the rest.
+fn keep_notes(to: &Path, lock: Lock) -> Result<(), Error> {
+    let (work, notes) = (to.join(WORK), to.join(NOTES));
+    // Without a state only the lock has come to be there, behind another process that was done.
+    if work.join(STATE).exists() {
+        fs::create_dir_all(&notes).map_err(failure(&notes, "create"))?;
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&work).map_err(failure(&work, "read"))? {
+            let name = entry.map_err(failure(&work, "read"))?.file_name();
+            names.push(name.to_string_lossy().into_owned());
+        }
+        names.retain(|name| KEPT.iter().any(|end| name.ends_with(end)) && name != STATE);
+        // The state goes last: as long as it is there, not all has been moved.
+        for name in names.iter().map(String::as_str).chain([STATE]) {
+            let place = notes.join(name);
+            fs::rename(work.join(name), &place).map_err(failure(&place, "write"))?;
+        }
+        files::sync_directory(&notes).map_err(failure(&notes, "write"))?;
+    }
+    drop(lock);
+    fs::remove_dir_all(&work).or_else(gone).map_err(failure(&work, "remove"))
+}
+
+/// Takes what is not there for gone.
+fn gone(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}
+
+/// The report of a command that is done, the directory of its notes, and how far it had read.
+pub fn noted(to: &Path) -> Result<(Vec<u8>, PathBuf, Mark), Error> {
+    let path = to.join(REPORT);
+    let text = read(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            let what = "no report of corpus dedup is here; name the directory of its results, once \
+                        it is done";
+            Error::Setting(format!("{}: {what}", to.display()))
+        }
+        _ => failure(&path, "read")(error),
+    })?;
+    keep_notes_if_free(to)?;
+    let notes = to.join(NOTES);
+    let state = read_state(&notes.join(STATE)).map_err(|error| match error {
+        Error::File { path, source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            let remedy = "give the command again with another directory, which will have it";
+            Error::Missing { path, remedy: remedy.to_string() }
+        }
+        error => error,
+    })?;
+    Ok((text, notes, state.read))
+}
+
+/// A report that cannot be read.
+pub fn no_report(path: &Path) -> Error {
+    let what = "is no report of this version of fpstore; name another directory";
+    Error::Setting(format!("{}: {what}", path.display()))
+}
+
+fn read_state(path: &Path) -> Result<State, Error> {
+    let text = read(path).map_err(failure(path, "read"))?;
+    let state: Option<State> = serde_json::from_slice(&text).ok();
+    state.filter(|state| state.version == VERSION).ok_or_else(|| {
+        let what = "is no note of this version of fpstore; start again with another directory";
+        Error::Setting(format!("{}: {what}", path.display()))
+    })
 }
 
 /// Refuses a directory that has something and no work.

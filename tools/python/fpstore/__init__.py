@@ -20,6 +20,7 @@ taken as well: UInt32, UInt64, FixedSizeBinary. Arrays are read where they lie; 
 it. A single fingerprint is an ``int``, a number of numpy, or ``bytes``.
 
 `dedup` says which of some texts are near duplicates, and `dedup_corpus` cleans files, Arrow streams and data frames of them.
+`corpus_report` makes a page of HTML that shows what was removed of files.
 
 What one machine does not hold is joined, deduplicated and matched by Apache Spark: see ``fpstore.spark``. `Exchange` is what that is made of, for other
 frameworks that send rows by a key.
@@ -44,6 +45,7 @@ from ._native import (
     UnsupportedError,
     Writer,
     __version__,
+    corpus_report,
     create,
     dedup,
     dedup_corpus,
@@ -74,6 +76,7 @@ __all__ = [
     "Store",
     "UnsupportedError",
     "Writer",
+    "corpus_report",
     "create",
     "dedup",
     "dedup_corpus",

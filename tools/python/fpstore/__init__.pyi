@@ -141,6 +141,14 @@ def dedup_corpus(
     progress: _Progress | None = None,
 ) -> Deduplicated: ...
 
+def corpus_report(
+    results: _Path,
+    *,
+    threads: int = 0,
+    memory: int | None = None,
+    progress: _Progress | None = None,
+) -> str: ...
+
 class Deduplicated:
     @property
     def kept(self) -> NDArray[np.bool_]: ...

@@ -9,7 +9,9 @@ use arrow_array::{
     StringArray, UInt16Array,
 };
 use arrow_schema::{DataType, Field, Schema};
-use fpstore_corpus::{Decided, Dedup, Document, DocumentOptions, Inputs, Kept, Kind, Session, Why};
+use fpstore_corpus::{
+    Decided, Dedup, Document, DocumentOptions, Inputs, Kept, Kind, Session, Stored, Why,
+};
 use fpstore_text::Fingerprinter;
 use numpy::PyArray1;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
@@ -24,6 +26,8 @@ use super::text::{bytes_of, refused, texts_of};
 
 /// Texts that are taken together, between two looks for signals.
 const PIECE: usize = 1 << 13;
+/// Bytes that a page is made in where nothing is said.
+const REPORT_MEMORY: u64 = 1 << 30;
 /// Stands for none among indices.
 const NONE: i64 = -1;
 
@@ -403,6 +407,28 @@ pub fn dedup_corpus<'py>(
         dedup.monitor(monitor).files(&inputs, &reads, &output).map_err(of_corpus)
     })?;
     report_of(py, &report)
+}
+
+/// A page of HTML, complete in itself, that shows what `dedup_corpus` or `fpstore corpus dedup`
+/// removed of files: how much and why, the pairs nearest to the threshold on both sides with their
+/// differences marked, the distances and the largest clusters. `results` is the directory that they
+/// wrote. The files are read once more, and must not have changed.
+#[pyfunction]
+#[pyo3(signature = (results, *, threads=0, memory=None, progress=None))]
+pub fn corpus_report(
+    py: Python<'_>,
+    results: PathBuf,
+    threads: u16,
+    memory: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let how = How { threads, memory, progress, ..How::default() };
+    let (running, monitor) = how.watch();
+    running.finish(py, move || {
+        let stored = Stored::open(&results).map_err(of_corpus)?;
+        let memory = memory.unwrap_or(REPORT_MEMORY);
+        stored.page(threads.into(), memory, &monitor).map_err(of_corpus)
+    })
 }
 
 fn kind_of(format: &str) -> PyResult<Kind> {

@@ -67,6 +67,8 @@ def test_texts_files_and_frames_are_decided_alike(files, how):
     columns = ("id", "kept", "matched", "distance", "why")
     expected = [tuple(row[column] for column in columns) for row in removed]
     assert len(expected) > 100 and report["counts"]["kept"] == len(own) - len(expected)
+    page = fpstore.corpus_report(output)
+    assert page.startswith("<!DOCTYPE html>") and f"{len(expected)} of {len(own)} documents" in page
     lines = (path / "out/documents/a.jsonl").read_text().splitlines()
     kept = [json.loads(line)["id"] for line in lines]
     result = fpstore.dedup(own, **how)
@@ -182,3 +184,16 @@ def test_what_is_wrong_is_said(files):
     with pytest.raises(fpstore.ExistsError, match="keep"):
         fpstore.dedup_corpus(str(path / "a.jsonl"), output=path / "done", keep="longest")
     assert fpstore.dedup([]).kept.tolist() == [] and pathlib.Path(path / "done/report.txt").exists()
+
+
+def test_all_documents_are_written_with_what_was_decided(files):
+    own, path = files
+    output = path / "out"
+    fpstore.dedup_corpus(path / "a.jsonl", id="id", write="annotated", output=output)
+    lines = (output / "documents/a.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    result = fpstore.dedup(own)
+    assert [row["why"] for row in rows] == result.why
+    assert [row["kept"] == row["id"] for row in rows] == result.kept.tolist()
+    with pytest.raises(ValueError, match='write="all"'):
+        fpstore.dedup_corpus(path / "a.jsonl", write="all", output=output)

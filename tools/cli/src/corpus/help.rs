@@ -25,6 +25,8 @@ Results, in DIR:
                    matched one; or near), kept_in (input or store), jaccard (with
                    --verify)
   report.json, report.txt   settings and counts
+  notes.fpstore/   what was noted of the documents, some 100 bytes of each: corpus report
+                   needs it, and nothing else; it may be deleted
 
 --write annotated writes all documents, each with columns behind its own, which stay byte
 for byte: cluster (its number; those with removed documents have the numbers of
@@ -92,3 +94,22 @@ writes to the store. The result depends neither on threads nor on memory.
 Memory: --memory, from 32 MiB and 64 bytes per document on, 192 with --against, and with
 --keep smallest-id what the ids take. An eighth of it is for documents in flight; a document
 that is larger by itself takes what it takes.";
+
+/// That of `corpus report`.
+pub const REPORT: &str = "\
+Examples:
+  fpstore corpus dedup crawl.jsonl.zst --id-column url -o clean
+  fpstore corpus report clean -o report.html
+
+The page says how many documents were removed and why; shows, side by side and with their
+differences marked, ten pairs just within the threshold, of which one was removed, and ten
+pairs just beyond it, which were kept; counts the distances; and shows the
+largest clusters. So a person sees in some minutes whether k is right.
+
+It is one file without scripts, and asks for nothing from the network. What stands in
+documents is text there and nothing else; characters that are not seen stand as their
+numbers, such as U+202E.
+
+The inputs are read once more, where they were when corpus dedup ran. They must not have
+changed. Of methods for which one equal value is enough (bands) nothing is known beyond
+the threshold.";

@@ -1,8 +1,9 @@
 //! `fpstore corpus`: commands that clean a corpus of documents, by what fpstore-corpus does.
 
 mod help;
+mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fpstore_corpus::{Dedup, Event, Keep, Monitor, Shape, TableShape, Verify, Written};
@@ -21,7 +22,7 @@ use crate::threads::ThreadArgs;
 /// The recipe that finds near duplicates best in few bytes, where none is given.
 const RECIPE: &str = "onebit-256";
 
-/// Cleans a corpus of documents
+/// Cleans a corpus of documents, and shows what was removed
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -31,6 +32,7 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Command {
     Dedup(Box<DedupArgs>),
+    Report(report::ReportArgs),
 }
 
 /// Removes exact and near duplicates from files of documents
@@ -66,7 +68,7 @@ pub struct DedupArgs {
     clusters: Shape,
 
     /// Check pairs on the texts: at least this similarity of their features
-    #[arg(long, value_name = "jaccard:SHARE|containment:SHARE")]
+    #[arg(long, value_name = "jaccard:SHARE|containment:SHARE", hide_short_help = true)]
     verify: Option<Verify>,
 
     /// Remove also what is near a document of this store, by any recipe
@@ -120,12 +122,13 @@ pub struct DedupArgs {
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Dedup(args) => dedup(args),
+        Command::Report(args) => report::report(args),
     }
 }
 
 fn dedup(args: &DedupArgs) -> Result<(), Failure> {
     let progress = Progress::new(args.progress.mode(args.quiet));
-    let dedup = configured(args)?.monitor(monitor(&progress, args));
+    let dedup = configured(args)?.monitor(monitor(&progress, args.quiet, &args.output));
     Used::nothing().stores(&args.against).check(&args.output)?;
     let options = args.documents.options();
     let inputs = Inputs::find(&args.inputs, &options)?;
@@ -177,8 +180,8 @@ fn configured(args: &DedupArgs) -> Result<Dedup, Failure> {
 }
 
 /// Tells on standard error how far it is.
-fn monitor(progress: &Progress, args: &DedupArgs) -> Monitor {
-    let (progress, quiet, output) = (progress.clone(), args.quiet, args.output.clone());
+fn monitor(progress: &Progress, quiet: bool, output: &Path) -> Monitor {
+    let (progress, output) = (progress.clone(), output.to_path_buf());
     Monitor::new().on_event(move |event| match event {
         Event::Start { bytes } => progress.start_reading(Some(bytes)),
         Event::Read { bytes, documents } => progress.read(bytes, documents),

@@ -581,7 +581,8 @@ fn without_more(standing: &Standing) -> (Standing, usize) {
 /// Results without what repeats the path of a store, which may be a link.
 fn without_reports(mut standing: Standing) -> Standing {
     if let Standing::Files { files, .. } = &mut standing {
-        files.retain(|name, _| !name.starts_with("report."));
+        let names_it = |name: &str| name.starts_with("report.") || name.ends_with("/state.json");
+        files.retain(|name, _| !names_it(name));
     }
     standing
 }

@@ -88,6 +88,13 @@ impl Piece {
         }
         Ok(())
     }
+
+    /// The text of one document; of a record that is none, nothing.
+    pub(crate) fn text(&self, index: usize) -> Vec<u8> {
+        let mut lookup = Lookup::default();
+        let text = self.row(index, &mut lookup).and_then(|row| Ok(text(&row)?.into_owned()));
+        text.unwrap_or_default()
+    }
 }
 
 impl Piece {

@@ -44,7 +44,9 @@ pub struct Inputs {
     pub files: Vec<Arc<Input>>,
     /// What was passed over in directories, with the reason.
     pub passed_over: Vec<(PathBuf, String)>,
-    /// The directories that were given.
+    /// What was given.
+    pub(crate) given: Vec<PathBuf>,
+    /// The directories of that.
     pub(crate) directories: Vec<PathBuf>,
 }
 
@@ -65,7 +67,7 @@ impl Inputs {
 
     /// The same for commands that read documents once, from standard input too.
     pub fn find_once(paths: &[PathBuf], args: &DocumentOptions) -> Result<Self, Error> {
-        let mut inputs = Self::default();
+        let mut inputs = Self { given: paths.to_vec(), ..Self::default() };
         let mut named = Vec::new();
         for (argument, path) in paths.iter().enumerate() {
             if is_stdin(path) {

@@ -1,12 +1,15 @@
 //! Where the documents of inputs are.
 
+use serde::{Deserialize, Serialize};
+
 use super::document::Wanted;
 
 /// The column of texts where none is named.
 const TEXT: &str = "text";
 
 /// What the records of a file are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// An object on each line.
     Jsonl,
@@ -81,12 +84,12 @@ impl DocumentOptions {
     }
 
     /// Whether a column is named, and so tables are meant.
-    pub(super) fn means_tables(&self) -> bool {
+    pub(crate) fn means_tables(&self) -> bool {
         self.text.is_some() || self.id.is_some()
     }
 
     /// The format, if it is given.
-    pub(super) fn given_kind(&self) -> Option<Kind> {
+    pub(crate) fn given_kind(&self) -> Option<Kind> {
         self.kind
     }
 }

@@ -117,6 +117,12 @@ pub fn difference(notes: &Notes, rule: Rule, one: u32, other: u32) -> Result<u32
     Ok(signature(rule, &a).difference(&signature(rule, &b)).unwrap_or_default())
 }
 
+/// Whether two documents are near each other by a rule.
+pub fn agree(notes: &Notes, rule: Rule, one: u32, other: u32) -> Result<bool, Error> {
+    let (a, b) = (values(notes, one)?, values(notes, other)?);
+    Ok(rule.agree(&signature(rule, &a), &signature(rule, &b)))
+}
+
 impl Index for KeyIndex<'_> {
     fn near(&self, document: u32, found: &mut Vec<Near>) -> Result<(), Error> {
         let own = values(self.notes, document)?;

@@ -2,6 +2,7 @@
 
 mod annotated;
 mod months;
+mod page;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
