@@ -87,11 +87,11 @@ impl Keep {
         matches!(self, Self::Longest | Self::Max(_) | Self::Priority(..))
     }
 
-    /// The key of a document; equal ones are ordered as they come.
+    /// The key of a document; equal ones are ordered as they come. Without a column it is that of the
+    /// longest.
     pub fn key(&self, document: &Document<'_>) -> Result<u128, RecordProblem> {
         let value = document.extra.as_deref();
         match self {
-            Self::Longest => Ok(LAST - document.text.len() as u128),
             Self::Max(column) => Ok(number(value, column)?.map_or(LAST, |key| !key)),
             Self::Priority(column, values) if values.is_empty() => {
                 Ok(number(value, column)?.unwrap_or(LAST))
@@ -100,8 +100,14 @@ impl Keep {
                 let place = value.and_then(|value| values.iter().position(|other| other == value));
                 Ok(place.map_or(LAST, |place| place as u128))
             }
-            _ => Ok(0),
+            // So that it can be decided again by what is noted.
+            _ => Ok(LAST - document.text.len() as u128),
         }
+    }
+
+    /// Whether what was noted for this choice serves for another one.
+    pub(crate) fn serves(&self, other: &Self) -> bool {
+        self == other || self.column().is_none() && other.column().is_none()
     }
 }
 
@@ -278,6 +284,11 @@ impl TableShape {
             Kind::Csv | Kind::Tsv => Self::Csv,
             _ => Self::Jsonl,
         }
+    }
+
+    /// That of a file of this name.
+    pub(crate) fn of_file(name: &str) -> Option<Self> {
+        [Self::Parquet, Self::Jsonl, Self::Csv].into_iter().find(|shape| shape.file() == name)
     }
 
     /// The name of the file.

@@ -21,7 +21,8 @@ use crate::recipe::rule;
 use crate::report::Report;
 use crate::session::Session;
 use crate::settings::{self, Settings};
-use crate::work::{Found, Stage, Work};
+use crate::stored::Stored;
+use crate::work::{self, Found, Stage, Work};
 use crate::write::{self, What};
 
 /// What is taken where nothing is said.
@@ -247,7 +248,7 @@ impl Dedup {
         self.check_memory()?;
         check_outside(output, inputs)?;
         self.check_columns(inputs)?;
-        let wanted = Wanted { added: self.written.columns(), ..options.wanted(self.keep.column()) };
+        let wanted = self.wanted(options);
         let mut earlier = self.earlier()?;
         let settings = self.settings(inputs, options, &wanted, earlier.as_ref());
         let done = match self.patiently(|| Work::open(output, &settings))? {
@@ -264,8 +265,90 @@ impl Dedup {
                 self.work(&files, earlier.as_ref(), *work)?
             }
         };
-        serde_json::from_slice(&done)
+        self.report_of(output, &done)
+    }
+
+    fn report_of(&self, output: &Path, text: &[u8]) -> Result<Report, Error> {
+        serde_json::from_slice(text)
             .map_err(|error| Error::System(format!("{}: {error}", output.display())))
+    }
+
+    /// As some results were decided, whose settings [`Stored::settings`] gives; the fingerprinter is
+    /// of their recipe.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Setting`] if the recipe is another one, or something in them is not known.
+    pub fn stored(settings: &Settings, fingerprinter: Fingerprinter) -> Result<Self, Error> {
+        let wrong = |what: String| Error::Setting(format!("the settings of the results: {what}"));
+        let recipe = fingerprinter.recipe().to_string();
+        if recipe != settings.recipe {
+            let what = format!("their recipe is `{}`, and not `{recipe}`", settings.recipe);
+            return Err(wrong(what));
+        }
+        let mut dedup = Self::new(fingerprinter)
+            .keep(settings.keep.parse().map_err(wrong)?)
+            .clusters(settings.clusters.parse().map_err(wrong)?)
+            .write(settings.write.parse().map_err(wrong)?);
+        if let Some(k) = settings.k {
+            dedup = dedup.k(k)?;
+        }
+        dedup.verify =
+            settings.verify.as_ref().map(|verify| verify.parse()).transpose().map_err(wrong)?;
+        dedup.removed = TableShape::of_file(&settings.removed);
+        dedup.against = settings.against.as_ref().map(PathBuf::from);
+        dedup.add = settings.add;
+        Ok(dedup)
+    }
+
+    /// Decides again about the documents of results that [`files`](Self::files) wrote, by what was
+    /// noted of them, in their place: with another distance, choice or shape of clusters
+    /// ([`stored`](Self::stored) has the rest). The results come out as if all had been read again.
+    ///
+    /// Files are read once more only to write what is kept of them, and for
+    /// [`verify`](Self::verify). A call that was killed or stopped is gone on with by the next one;
+    /// until then there are no results.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Setting`] if the files have changed, documents were added to a store, or what is
+    /// kept goes by a column that was not noted; [`Error::Missing`] if there are no notes;
+    /// [`Error::Busy`]; [`Error::Memory`]; [`Error::Stopped`].
+    pub fn again(&self, results: &Path) -> Result<Report, Error> {
+        self.check_memory()?;
+        let before = Stored::settings(results)?;
+        if before.add || self.add {
+            let what = "what was kept was added to the store, and would be near itself; start again \
+                        with another output";
+            return Err(Error::Setting(format!("{}: {what}", results.display())));
+        }
+        let noted: Keep = before.keep.parse().map_err(Error::Setting)?;
+        if !noted.serves(&self.keep) {
+            return Err(Error::Setting(format!(
+                "{}: was decided by {noted}, for which nothing is noted that tells {}; start again with another \
+                 output",
+                results.display(),
+                self.keep
+            )));
+        }
+        let inputs = before.find_inputs()?;
+        let options = before.options();
+        let wanted = self.wanted(&options);
+        let earlier = self.earlier()?;
+        let settings = self.settings(&inputs, &options, &wanted, earlier.as_ref());
+        if settings == before && results.join(work::REPORT).exists() {
+            self.check_there(results, &inputs)?;
+            return Ok(Stored::open(results)?.into_report());
+        }
+        let work = self.patiently(|| Work::again(results, &settings))?;
+        let skips = options.skips();
+        let files = Files { inputs: &inputs, wanted: &wanted, skips, output: results };
+        self.report_of(results, &self.work(&files, earlier.as_ref(), work)?)
+    }
+
+    /// The columns of files.
+    fn wanted(&self, options: &DocumentOptions) -> Wanted {
+        Wanted { added: self.written.columns(), ..options.wanted(self.keep.column()) }
     }
 
     pub(crate) fn check_memory(&self) -> Result<(), Error> {
@@ -343,7 +426,7 @@ impl Dedup {
         let is_there =
             |input: &&Arc<Input>| input.kind != Kind::Plain && self.written != Written::Nothing;
         let files = inputs.files.iter().filter(is_there);
-        let files = files.map(|input| output.join(write::DOCUMENTS).join(&input.name));
+        let files = files.map(|input| output.join(work::DOCUMENTS).join(&input.name));
         let table = output.join(self.shape_of_removed(inputs).file());
         match files.chain([table]).find(|path| !path.exists()) {
             None => Ok(()),
@@ -423,6 +506,9 @@ impl Dedup {
             period: self.checkpoint,
             monitor: &self.monitor,
         };
+        if work.state().stage == Stage::Clear {
+            work.clear()?;
+        }
         if work.state().stage == Stage::Read {
             reading.run(&mut work, &self.fingerprinter, &pool)?;
         }
@@ -443,7 +529,7 @@ impl Dedup {
         let text = serde_json::to_vec_pretty(&report);
         let mut text = text.map_err(|error| Error::System(error.to_string()))?;
         text.push(b'\n');
-        let path = files.output.join("report.txt");
+        let path = files.output.join(work::TEXT);
         fpstore::files::replace(&path, report.text().as_bytes())
             .map_err(failure(&path, "write"))?;
         work.finish(&text)?;

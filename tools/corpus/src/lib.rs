@@ -16,7 +16,8 @@
 //!    rest is clustered ([`Shape`]), and [`Keep`] says which document of a cluster is the best.
 //! 3. Files are read again, and what is kept of them is written.
 //!
-//! Notes stay with the results: [`Stored`] makes a page of them that shows people what was removed.
+//! Notes stay with the results: [`Stored`] makes a page of them that shows people what was removed,
+//! and [`Dedup::again`] decides again.
 //!
 //! # Memory and complexity
 //!

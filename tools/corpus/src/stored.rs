@@ -12,6 +12,7 @@ use crate::monitor::Monitor;
 use crate::page::{self, Looking};
 use crate::recipe::rule;
 use crate::report::Report;
+use crate::settings::Settings;
 use crate::work;
 
 /// Results of [`Dedup::files`](crate::Dedup::files), with what was noted of all documents.
@@ -34,6 +35,19 @@ impl Stored {
         let report = serde_json::from_slice(&report)
             .map_err(|_| work::no_report(&directory.join(work::REPORT)))?;
         Ok(Self { report, notes, read })
+    }
+
+    /// The settings of the results in a directory, or of the work to decide again about them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Setting`] if there are none; [`Error::Missing`] if the notes were deleted.
+    pub fn settings(directory: &Path) -> Result<Settings, Error> {
+        work::settings_in(directory)
+    }
+
+    pub(crate) fn into_report(self) -> Report {
+        self.report
     }
 
     /// Settings and counts.

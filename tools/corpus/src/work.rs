@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use fpstore::files::{self, Lock};
 use serde::{Deserialize, Serialize};
 
+use crate::choice::TableShape;
 use crate::error::Error;
 use crate::error::failure;
 use crate::settings::{self, Settings};
@@ -32,6 +33,10 @@ const LOCK: &str = "lock";
 const MOST_BYTES: u64 = 1 << 24;
 /// The report, which says that all is done.
 pub const REPORT: &str = "report.json";
+/// The same for people.
+pub const TEXT: &str = "report.txt";
+/// Where the documents go.
+pub const DOCUMENTS: &str = "documents";
 
 /// How far the work is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,6 +56,8 @@ pub enum Stage {
     /// Reading all documents.
     #[default]
     Read,
+    /// Removing the results of an earlier decision.
+    Clear,
     /// Deciding which are kept.
     Decide,
     /// Writing what is kept, from the file with this number on.
@@ -167,6 +174,52 @@ impl Work {
         Ok(Found::Work(Box::new(work)))
     }
 
+    /// Opens results to decide again, about what was noted: it is all there. Whoever was killed when
+    /// deciding again is gone on with.
+    pub fn again(to: &Path, settings: &Settings) -> Result<Self, Error> {
+        let directory = to.join(WORK);
+        if !directory.join(STATE).exists() {
+            let notes = to.join(NOTES);
+            files::rename(&notes, &directory).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => without_notes(notes.join(STATE)),
+                _ => failure(&notes, "rename")(error),
+            })?;
+        }
+        let path = directory.join(LOCK);
+        let lock = Lock::take(&path).map_err(failure(&path, "lock"))?;
+        let lock = lock.ok_or_else(|| Error::Busy { path: to.to_path_buf() })?;
+        files::remove_dead(to);
+        files::remove_dead(&directory);
+        let state = read_state(&directory.join(STATE))?;
+        let mut work = Self { to: to.to_path_buf(), directory, state, given_up: None, lock };
+        let is_other = settings.difference(&work.state.settings).is_some();
+        if is_other || to.join(REPORT).exists() {
+            work.note(|state| {
+                state.settings = settings.clone();
+                state.stage = Stage::Clear;
+            })?;
+        }
+        Ok(work)
+    }
+
+    /// Removes the results of an earlier decision, the report first: without it nobody takes them
+    /// for whole.
+    pub fn clear(&mut self) -> Result<(), Error> {
+        let tables =
+            [TableShape::Parquet, TableShape::Jsonl, TableShape::Csv].map(TableShape::file);
+        for name in [REPORT, TEXT].into_iter().chain(tables) {
+            let path = self.to.join(name);
+            fs::remove_file(&path).or_else(gone).map_err(failure(&path, "remove"))?;
+            if name == REPORT {
+                files::sync_directory(&self.to).map_err(failure(&self.to, "write"))?;
+            }
+        }
+        let documents = self.to.join(DOCUMENTS);
+        fs::remove_dir_all(&documents).or_else(gone).map_err(failure(&documents, "remove"))?;
+        files::sync_directory(&self.to).map_err(failure(&self.to, "write"))?;
+        self.note(|state| state.stage = Stage::Decide)
+    }
+
     /// Removes what another command has noted, so that this one starts at the beginning.
     fn give_up(&self) -> Result<(), Error> {
         let fail = failure(&self.directory, "remove");
@@ -242,18 +295,12 @@ impl Work {
 
 /// The report of this command if it is done.
 fn finished(to: &Path, settings: &Settings) -> Result<Option<Vec<u8>>, Error> {
-    #[derive(Deserialize)]
-    struct Report {
-        settings: Settings,
-    }
     let path = to.join(REPORT);
     let text = match read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         text => text.map_err(failure(&path, "read"))?,
     };
-    let report = serde_json::from_slice::<Report>(&text);
-    let report = report.map_err(|_| no_report(&path))?;
-    if let Some(differ) = settings.difference(&report.settings) {
+    if let Some(differ) = settings.difference(&settings_of(&path, &text)?) {
         return Err(settings::of_another(to, &differ));
     }
     Ok(Some(text))
@@ -313,12 +360,43 @@ pub fn noted(to: &Path) -> Result<(Vec<u8>, PathBuf, Mark), Error> {
     let notes = to.join(NOTES);
     let state = read_state(&notes.join(STATE)).map_err(|error| match error {
         Error::File { path, source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            let remedy = "give the command again with another directory, which will have it";
-            Error::Missing { path, remedy: remedy.to_string() }
+            without_notes(path)
         }
         error => error,
     })?;
     Ok((text, notes, state.read))
+}
+
+/// The settings of results, or of the work to decide again about them.
+pub fn settings_in(to: &Path) -> Result<Settings, Error> {
+    let path = to.join(REPORT);
+    if !path.exists() && to.join(WORK).join(STATE).exists() {
+        let state = read_state(&to.join(WORK).join(STATE))?;
+        return match state.stage {
+            Stage::Read => Err(Error::Setting(format!(
+                "{}: the documents have not all been read; give the command again that reads them",
+                to.display()
+            ))),
+            _ => Ok(state.settings),
+        };
+    }
+    let (report, _, _) = noted(to)?;
+    settings_of(&path, &report)
+}
+
+/// The settings in a report.
+fn settings_of(path: &Path, report: &[u8]) -> Result<Settings, Error> {
+    #[derive(Deserialize)]
+    struct Report {
+        settings: Settings,
+    }
+    let report = serde_json::from_slice::<Report>(report);
+    report.map(|report| report.settings).map_err(|_| no_report(path))
+}
+
+fn without_notes(path: PathBuf) -> Error {
+    let remedy = "give the command again with another directory, which will have it";
+    Error::Missing { path, remedy: remedy.to_string() }
 }
 
 /// A report that cannot be read.

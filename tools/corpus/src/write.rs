@@ -18,10 +18,8 @@ use crate::near::difference;
 use crate::read::Reading;
 use crate::report::Clusters;
 use crate::table::{Row, Table};
-use crate::work::{Stage, Work};
+use crate::work::{DOCUMENTS, Stage, Work};
 
-/// Where the documents go.
-pub const DOCUMENTS: &str = "documents";
 /// The name of a file until it is whole.
 const PART: &str = "part";
 

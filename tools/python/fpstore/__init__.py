@@ -20,7 +20,8 @@ taken as well: UInt32, UInt64, FixedSizeBinary. Arrays are read where they lie; 
 it. A single fingerprint is an ``int``, a number of numpy, or ``bytes``.
 
 `dedup` says which of some texts are near duplicates, and `dedup_corpus` cleans files, Arrow streams and data frames of them.
-`corpus_report` makes a page of HTML that shows what was removed of files.
+`corpus_report` makes a page of HTML that shows what was removed of files,
+and `corpus_decide` decides again about them with another distance, without reading them.
 
 What one machine does not hold is joined, deduplicated and matched by Apache Spark: see ``fpstore.spark``. `Exchange` is what that is made of, for other
 frameworks that send rows by a key.
@@ -45,6 +46,7 @@ from ._native import (
     UnsupportedError,
     Writer,
     __version__,
+    corpus_decide,
     corpus_report,
     create,
     dedup,
@@ -76,6 +78,7 @@ __all__ = [
     "Store",
     "UnsupportedError",
     "Writer",
+    "corpus_decide",
     "corpus_report",
     "create",
     "dedup",

@@ -141,6 +141,16 @@ def dedup_corpus(
     progress: _Progress | None = None,
 ) -> Deduplicated: ...
 
+def corpus_decide(
+    results: _Path,
+    *,
+    k: int | None = None,
+    keep: _Keep | None = None,
+    clusters: _Shape | None = None,
+    threads: int = 0,
+    memory: int | None = None,
+    progress: _Progress | None = None,
+) -> dict[str, Any]: ...
 def corpus_report(
     results: _Path,
     *,

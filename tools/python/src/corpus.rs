@@ -431,6 +431,49 @@ pub fn corpus_report(
     })
 }
 
+/// Decides again about the documents of files, by what `dedup_corpus` or `fpstore corpus dedup` noted
+/// of them in `results`, with another distance, choice or shape of clusters; what is not given stays
+/// as it was. The results are replaced by those of a call from scratch, and the report comes as a
+/// dict. Files are read only to write what is kept of them.
+#[pyfunction]
+#[pyo3(signature = (results, *, k=None, keep=None, clusters=None, threads=0, memory=None, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "keywords in Python")]
+pub fn corpus_decide<'py>(
+    py: Python<'py>,
+    results: PathBuf,
+    k: Option<u32>,
+    keep: Option<&str>,
+    clusters: Option<&str>,
+    threads: u16,
+    memory: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let how = How { threads, memory, progress, ..How::default() };
+    let wrong = |name: &str, given: &str, what: String| {
+        PyValueError::new_err(format!("{name}={given:?}: {what}"))
+    };
+    let settings = Stored::settings(&results).map_err(of_corpus)?;
+    let recipe: fpstore_text::Recipe = settings.recipe.parse().map_err(refused)?;
+    let one = Fingerprinter::new(&recipe).map_err(refused)?;
+    let mut dedup = Dedup::stored(&settings, one).map_err(of_corpus)?.threads(threads.into());
+    if let Some(k) = k {
+        dedup = dedup.k(k).map_err(of_corpus)?;
+    }
+    if let Some(keep) = keep {
+        dedup = dedup.keep(keep.parse().map_err(|what| wrong("keep", keep, what))?);
+    }
+    if let Some(shape) = clusters {
+        dedup = dedup.clusters(shape.parse().map_err(|what| wrong("clusters", shape, what))?);
+    }
+    if let Some(memory) = memory {
+        dedup = dedup.memory(memory);
+    }
+    let (running, monitor) = how.watch();
+    let report =
+        running.finish(py, move || dedup.monitor(monitor).again(&results).map_err(of_corpus))?;
+    report_of(py, &report)
+}
+
 fn kind_of(format: &str) -> PyResult<Kind> {
     match format {
         "jsonl" => Ok(Kind::Jsonl),

@@ -32,7 +32,7 @@ mod _native {
     #[pymodule_export]
     use super::arrow::ArrowStream;
     #[pymodule_export]
-    use super::corpus::{Deduplicated, corpus_report, dedup, dedup_corpus};
+    use super::corpus::{Deduplicated, corpus_decide, corpus_report, dedup, dedup_corpus};
     #[pymodule_export]
     use super::errors::{
         BusyError, CorruptError, DisplacedError, Error, ExistsError, NotFoundError, RecipeError,

@@ -197,3 +197,15 @@ def test_all_documents_are_written_with_what_was_decided(files):
     assert [row["kept"] == row["id"] for row in rows] == result.kept.tolist()
     with pytest.raises(ValueError, match='write="all"'):
         fpstore.dedup_corpus(path / "a.jsonl", write="all", output=output)
+
+
+def test_what_was_read_is_decided_again(files):
+    _, path = files
+    for output, k in [("out", 20), ("scratch", 40)]:
+        fpstore.dedup_corpus(path / "a.jsonl", id="id", k=k, keep="longest", output=path / output)
+    report = fpstore.corpus_decide(path / "out", k=40)
+    assert report["settings"]["k"] == 40
+    for name in ["documents/a.jsonl", "removed.jsonl", "report.json"]:
+        assert (path / "out" / name).read_bytes() == (path / "scratch" / name).read_bytes()
+    with pytest.raises(ValueError, match='clusters="chain"'):
+        fpstore.corpus_decide(path / "out", clusters="chain")

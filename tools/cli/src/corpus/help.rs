@@ -25,8 +25,8 @@ Results, in DIR:
                    matched one; or near), kept_in (input or store), jaccard (with
                    --verify)
   report.json, report.txt   settings and counts
-  notes.fpstore/   what was noted of the documents, some 100 bytes of each: corpus report
-                   needs it, and nothing else; it may be deleted
+  notes.fpstore/   what was noted of the documents, some 100 bytes of each: corpus report and
+                   corpus decide need it, and nothing else; it may be deleted
 
 --write annotated writes all documents, each with columns behind its own, which stay byte
 for byte: cluster (its number; those with removed documents have the numbers of
@@ -113,3 +113,23 @@ numbers, such as U+202E.
 The inputs are read once more, where they were when corpus dedup ran. They must not have
 changed. Of methods for which one equal value is enough (bands) nothing is known beyond
 the threshold.";
+
+/// That of `corpus decide`.
+pub const DECIDE: &str = "\
+Examples:
+  fpstore corpus dedup crawl.jsonl.zst --id-column url -o clean
+  fpstore corpus report clean -o report.html
+  fpstore corpus decide clean -k 32
+  fpstore corpus decide clean --keep longest --clusters complete
+
+The results in DIR are replaced by those that corpus dedup would have given with these
+options; what is not given stays as it was. Fingerprints were noted, so that no
+document is read to decide. The inputs are read once more to write what is kept (but for
+--write nothing), and once for --verify; they must not have changed.
+
+--keep can be changed from and to longest, first, smallest-id and central. What goes by a
+column stays: of others nothing was noted. After --add nothing is decided again: the
+documents would be near themselves in the store.
+
+A command that was killed goes on when it is given again. Until it is done, DIR has no
+report, and results that are not whole.";

@@ -1,12 +1,15 @@
 //! `fpstore corpus`: commands that clean a corpus of documents, by what fpstore-corpus does.
 
+mod decide;
 mod help;
 mod report;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fpstore_corpus::{Dedup, Event, Keep, Monitor, Shape, TableShape, Verify, Written};
+use fpstore_corpus::{
+    Dedup, Error, Event, Keep, Monitor, Report, Shape, TableShape, Verify, Written,
+};
 
 use crate::apart::Used;
 use crate::by_recipe::RecipeArgs;
@@ -33,6 +36,7 @@ pub struct Args {
 enum Command {
     Dedup(Box<DedupArgs>),
     Report(report::ReportArgs),
+    Decide(decide::DecideArgs),
 }
 
 /// Removes exact and near duplicates from files of documents
@@ -123,6 +127,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Dedup(args) => dedup(args),
         Command::Report(args) => report::report(args),
+        Command::Decide(args) => decide::decide(args),
     }
 }
 
@@ -135,16 +140,25 @@ fn dedup(args: &DedupArgs) -> Result<(), Failure> {
     for (path, why) in &inputs.passed_over {
         say!("fpstore: warning: {}: {why}; passed over", path.display());
     }
+    stoppable(&progress)?;
+    end(&progress, dedup.files(&inputs, &options, &args.output), args.quiet)
+}
+
+/// Tells those who stop it that it can be gone on with.
+fn stoppable(progress: &Progress) -> Result<(), Failure> {
     let told = progress.clone();
     Stopper::default().watch(move |signal| {
         told.finish();
         let rest = "give the same command again to go on";
         say!("fpstore: stopped by {}; {rest}", signal_name(signal));
-    })?;
-    let report = dedup.files(&inputs, &options, &args.output);
+    })
+}
+
+/// Ends with the summary.
+fn end(progress: &Progress, report: Result<Report, Error>, quiet: bool) -> Result<(), Failure> {
     progress.finish();
     let report = report?;
-    if !args.quiet {
+    if !quiet {
         say!("{}", report.text().trim_end());
     }
     Ok(())

@@ -105,7 +105,7 @@ fn the_short_help_shows_a_dozen_options_at_most_and_the_long_one_fills_three_scr
         };
         lines.map(name).collect()
     };
-    for subcommand in own().chain(["corpus dedup", "corpus report"]) {
+    for subcommand in own().chain(["corpus dedup", "corpus report", "corpus decide"]) {
         let lines = scratch.run(&format!("{subcommand} --help")).succeeds().stdout.lines().count();
         assert!(lines <= MOST_LINES || subcommand == "corpus dedup", "{subcommand}: {lines}");
         let short = options(&scratch.run(&format!("{subcommand} -h")).succeeds().stdout);
@@ -292,7 +292,8 @@ fn manual_pages_hold_what_the_help_does() {
     let mut expected: Vec<String> =
         SUBCOMMANDS.iter().map(|command| format!("fpstore-{command}.1")).collect();
     expected.push("fpstore.1".to_string());
-    expected.extend(["dedup", "report"].map(|command| format!("fpstore-corpus-{command}.1")));
+    expected
+        .extend(["decide", "dedup", "report"].map(|command| format!("fpstore-corpus-{command}.1")));
     expected.sort();
     assert_eq!(pages, expected);
     for (line, name) in [("man", "fpstore"), ("man pack", "fpstore-pack")] {

@@ -1,5 +1,6 @@
 //! Documents from files and from iterators, stopped and gone on with.
 
+mod again;
 mod annotated;
 mod months;
 mod page;

@@ -4,6 +4,7 @@ mod again;
 mod clusters;
 mod files;
 mod kills;
+mod shown;
 mod store;
 
 use std::collections::BTreeMap;

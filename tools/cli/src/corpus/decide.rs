@@ -1,0 +1,89 @@
+//! `fpstore corpus decide`: decides again about documents that were read.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fpstore_corpus::{Dedup, Keep, Shape, Stored};
+
+use super::{end, help, monitor, stoppable};
+use crate::by_recipe::RecipeArgs;
+use crate::failure::Failure;
+use crate::memory::Size;
+use crate::options::any_radius;
+use crate::progress::{Progress, ProgressArgs};
+use crate::threads::ThreadArgs;
+
+/// Decides again about the documents of corpus dedup, without reading them
+#[derive(clap::Args)]
+#[command(after_long_help = help::DECIDE)]
+pub struct DecideArgs {
+    /// The results of corpus dedup, which are replaced
+    #[arg(value_name = "DIR")]
+    results: PathBuf,
+
+    /// The greatest distance of near duplicates, in bits [default: as it was]
+    #[arg(short = 'k', value_name = "K", value_parser = any_radius)]
+    radius: Option<u32>,
+
+    /// Which document of a cluster is kept [default: as it was]
+    #[arg(
+        long,
+        value_name = "longest|first|smallest-id|central|max:COLUMN|priority:COLUMN[=A,B,...]"
+    )]
+    keep: Option<Keep>,
+
+    /// What a cluster is [default: as it was]
+    #[arg(long, value_name = "star|components|complete")]
+    clusters: Option<Shape>,
+
+    /// The table of document frequencies, for recipes that weigh by them
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    table: Option<PathBuf>,
+
+    /// How long to wait for another process that works in DIR, such as 10s
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(hide_short_help = true)]
+    wait: Option<Duration>,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    /// The most memory to take, such as 4GiB [default: 1GiB]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+
+    /// No progress but that of --progress, and no summary; warnings stay
+    #[arg(short, long)]
+    #[arg(hide_short_help = true)]
+    quiet: bool,
+}
+
+/// Decides.
+pub fn decide(args: &DecideArgs) -> Result<(), Failure> {
+    let settings = Stored::settings(&args.results)?;
+    let recipe = RecipeArgs { recipe: None, table: args.table.clone() };
+    let mut dedup = Dedup::stored(&settings, recipe.fingerprinter(&settings.recipe)?)?;
+    if let Some(k) = args.radius {
+        dedup = dedup.k(k)?;
+    }
+    if let Some(keep) = &args.keep {
+        dedup = dedup.keep(keep.clone());
+    }
+    if let Some(shape) = args.clusters {
+        dedup = dedup.clusters(shape);
+    }
+    if let Some(most) = args.wait {
+        dedup = dedup.wait(most);
+    }
+    if let Some(memory) = args.memory {
+        dedup = dedup.memory(memory.0);
+    }
+    let progress = Progress::new(args.progress.mode(args.quiet));
+    let monitor = monitor(&progress, args.quiet, &args.results);
+    stoppable(&progress)?;
+    let report = dedup.threads(args.threads.count()).monitor(monitor).again(&args.results);
+    end(&progress, report, args.quiet)
+}
