@@ -175,13 +175,20 @@ fn nothing_of_a_text_is_more_than_text() {
 
 #[test]
 fn numbers_are_those_of_the_report_and_pairs_the_nearest() {
+    // What is kept of complete clusters may be nearer than the threshold.
+    for shape in [Shape::Star, Shape::Complete] {
+        check_numbers(shape);
+    }
+}
+
+fn check_numbers(shape: Shape) {
     let directory = tempfile::tempdir().unwrap();
     let texts = texts(300);
     let input = directory.path().join("in.jsonl");
     fs::write(&input, jsonl(&texts)).unwrap();
     let output = directory.path().join("out");
     let k = 24;
-    let dedup = by("onebit-256").k(k).unwrap();
+    let dedup = by("onebit-256").k(k).unwrap().clusters(shape);
     let report = files(&dedup, &input, &output).unwrap();
     let html = page_of(&output, 1);
     assert_eq!(html, page_of(&output, 4), "threads change the page");
