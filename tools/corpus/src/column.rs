@@ -110,15 +110,8 @@ impl Reader {
 
     /// All bytes.
     pub fn all(&self) -> Result<Vec<u8>, Error> {
-        let length = self.length()?;
-        let mut bytes = Vec::new();
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        bytes.try_reserve_exact(length).map_err(|_| {
-            Error::System(format!(
-                "{}: memory for {length} bytes was refused; allow more (`ulimit -v`, the limit of the container)",
-                self.path.display()
-            ))
-        })?;
+        let length = usize::try_from(self.length()?).unwrap_or(usize::MAX);
+        let mut bytes = self.room(length)?;
         bytes.resize(length, 0);
         self.read(0, &mut bytes)?;
         Ok(bytes)
@@ -126,7 +119,30 @@ impl Reader {
 
     /// All numbers.
     pub fn numbers(&self) -> Result<Vec<u64>, Error> {
-        Ok(self.all()?.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
+        let length = self.length()? / 8 * 8;
+        let mut numbers = self.room(usize::try_from(length / 8).unwrap_or(usize::MAX))?;
+        let (mut piece, mut at) = (vec![0; BUFFER_BYTES], 0);
+        while at < length {
+            let read = BUFFER_BYTES.min(usize::try_from(length - at).unwrap_or(BUFFER_BYTES));
+            self.read(at, &mut piece[..read])?;
+            let bytes = piece[..read].as_chunks::<8>().0;
+            numbers.extend(bytes.iter().map(|bytes| u64::from_le_bytes(*bytes)));
+            at += read as u64;
+        }
+        Ok(numbers)
+    }
+
+    /// A list with room for so many items.
+    fn room<T>(&self, items: usize) -> Result<Vec<T>, Error> {
+        let mut list = Vec::new();
+        list.try_reserve_exact(items).map_err(|_| {
+            let bytes = items.saturating_mul(size_of::<T>());
+            Error::System(format!(
+                "{}: memory for {bytes} bytes was refused; allow more (`ulimit -v`, the limit of the container)",
+                self.path.display()
+            ))
+        })?;
+        Ok(list)
     }
 }
 
@@ -137,13 +153,6 @@ trait ReadAt {
 
     /// Fails if there are fewer bytes.
     fn check_end(&self, end: u64) -> Result<(), Error>;
-
-    /// The number with this index.
-    fn number_at(&mut self, index: u64) -> Result<u64, Error> {
-        let mut bytes = [0; 8];
-        self.read_at(8 * index, &mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
 }
 
 impl ReadAt for &Reader {
@@ -217,6 +226,11 @@ impl Runs {
         read_run(&mut &self.ends, &mut &self.bytes, index, to)
     }
 
+    /// The ends of all runs, and their bytes as numbers.
+    pub fn numbers(&self) -> Result<(Vec<u64>, Vec<u64>), Error> {
+        Ok((self.ends.numbers()?, self.bytes.numbers()?))
+    }
+
     /// Bytes of all runs.
     pub fn bytes(&self) -> Result<u64, Error> {
         self.bytes.length()
@@ -241,8 +255,15 @@ fn read_run<R: ReadAt>(
     index: u64,
     to: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    let start = index.checked_sub(1).map_or(Ok(0), |before| ends.number_at(before))?;
-    let length = ends.number_at(index)?.saturating_sub(start);
+    // Start and end stand side by side: one read.
+    let mut bounds = [0; 16];
+    match index.checked_sub(1) {
+        Some(before) => ends.read_at(8 * before, &mut bounds)?,
+        None => ends.read_at(0, &mut bounds[8..])?,
+    }
+    let bounds = u128::from_le_bytes(bounds);
+    let (start, end) = (bounds as u64, (bounds >> 64) as u64);
+    let length = end.saturating_sub(start);
     // What is as long as a text may be is looked at before memory is taken for it.
     if length > MOST_UNCHECKED {
         bytes.check_end(start.saturating_add(length))?;

@@ -188,7 +188,8 @@ impl Deciding<'_> {
             }
             (rule, _) => {
                 let (documents, execution) = (documents.into_iter(), self.execution(2));
-                let index = KeyIndex::new(self.notes, documents, rule, &path, execution)?;
+                let memory = self.memory / 4;
+                let index = KeyIndex::new(self.notes, documents, rule, &path, execution, memory)?;
                 self.verified(&index, order, fates)
             }
         }

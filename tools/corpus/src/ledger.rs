@@ -250,6 +250,16 @@ impl Notes {
         Ok(u128::from_be_bytes(bytes))
     }
 
+    /// The values of all signatures, if they take no more memory than that.
+    pub fn values_within(&self, memory: u64) -> Result<Option<Values>, Error> {
+        let needed = self.signatures.bytes()?.saturating_add(8 * u64::from(self.documents));
+        if needed > memory {
+            return Ok(None);
+        }
+        let (ends, values) = self.signatures.numbers()?;
+        Ok(Some(Values { ends, values }))
+    }
+
     /// The id of a document.
     pub fn id(&self, document: u32) -> Result<String, Error> {
         let mut bytes = Vec::new();
@@ -272,6 +282,24 @@ impl Notes {
             .iter()
             .map(|bytes| u128::from_le_bytes(*bytes))
             .collect())
+    }
+}
+
+/// The values of the signatures of all documents, in memory.
+pub struct Values {
+    /// Counted in bytes.
+    ends: Vec<u64>,
+    values: Vec<u64>,
+}
+
+impl Values {
+    /// Those of a document; none if it has no signature.
+    pub fn of(&self, document: u32) -> &[u64] {
+        let end = |document: Option<u32>| {
+            let end = document.and_then(|document| self.ends.get(document as usize));
+            end.copied().unwrap_or_default() as usize / 8
+        };
+        self.values.get(end(document.checked_sub(1))..end(Some(document))).unwrap_or_default()
     }
 }
 

@@ -17,7 +17,7 @@ use fpstore_text::{Rule, Signature};
 
 use super::index::{Index, Near};
 use crate::error::Error;
-use crate::ledger::Notes;
+use crate::ledger::{Notes, Values};
 use crate::width;
 
 /// Keys that are packed together.
@@ -26,18 +26,23 @@ const PIECE: usize = 1 << 13;
 /// A store of the keys of documents, with their numbers as ids.
 pub struct KeyIndex<'a> {
     notes: &'a Notes,
+    /// The values of all documents, where there is memory for them: to read those of each document
+    /// and candidate from the file is most of what the kernel does.
+    held: Option<Values>,
     rule: Rule,
     store: Store<u64>,
 }
 
 impl<'a> KeyIndex<'a> {
-    /// Packs the keys of `documents` into a store at `path`, in place of one that is there.
+    /// Packs the keys of `documents` into a store at `path`, in place of one that is there. Then
+    /// their values take so much memory at the most.
     pub fn new(
         notes: &'a Notes,
         documents: impl Iterator<Item = u32>,
         rule: Rule,
         path: &Path,
         execution: Execution,
+        memory: u64,
     ) -> Result<Self, Error> {
         let packer = Packer::new().layout(Layout::new().k(0)).execution(execution).replace(true);
         let mut session = packer.start(path)?;
@@ -55,14 +60,18 @@ impl<'a> KeyIndex<'a> {
         }
         session.extend_with_ids(&piece)?;
         session.finish()?;
-        Ok(Self { notes, rule, store: width::open::<u64>(path)? })
+        let held = notes.values_within(memory)?;
+        Ok(Self { notes, held, rule, store: width::open::<u64>(path)? })
     }
-}
 
-fn values(notes: &Notes, document: u32) -> Result<Vec<u64>, Error> {
-    let mut bytes = Vec::new();
-    notes.signature(document, &mut bytes)?;
-    Ok(numbers(&bytes))
+    fn values(&self, document: u32) -> Result<Cow<'_, [u64]>, Error> {
+        if let Some(held) = &self.held {
+            return Ok(Cow::Borrowed(held.of(document)));
+        }
+        let mut bytes = Vec::new();
+        self.notes.signature(document, &mut bytes)?;
+        Ok(Cow::Owned(numbers(&bytes)))
+    }
 }
 
 /// The values in the bytes of a signature.
@@ -119,13 +128,18 @@ pub fn difference(notes: &Notes, rule: Rule, one: u32, other: u32) -> Result<u32
 
 /// Whether two documents are near each other by a rule.
 pub fn agree(notes: &Notes, rule: Rule, one: u32, other: u32) -> Result<bool, Error> {
-    let (a, b) = (values(notes, one)?, values(notes, other)?);
+    let values = |document: u32| -> Result<Vec<u64>, Error> {
+        let mut bytes = Vec::new();
+        notes.signature(document, &mut bytes)?;
+        Ok(numbers(&bytes))
+    };
+    let (a, b) = (values(one)?, values(other)?);
     Ok(rule.agree(&signature(rule, &a), &signature(rule, &b)))
 }
 
 impl Index for KeyIndex<'_> {
     fn near(&self, document: u32, found: &mut Vec<Near>) -> Result<(), Error> {
-        let own = values(self.notes, document)?;
+        let own = self.values(document)?;
         let mut lists = Vec::new();
         for key in keys(self.rule, &own).iter() {
             lists.push(self.store.ids::<u64>(*key)?);
@@ -145,7 +159,7 @@ impl Index for KeyIndex<'_> {
         candidates.dedup();
         let one = signature(self.rule, &own);
         for candidate in candidates.into_iter().filter(|candidate| *candidate != document) {
-            let values = values(self.notes, candidate)?;
+            let values = self.values(candidate)?;
             let other = signature(self.rule, &values);
             if self.rule.agree(&one, &other) {
                 let difference = one.difference(&other).unwrap_or_default() as u16;

@@ -170,7 +170,8 @@ fn of_keys(
     let directory = tempfile::Builder::new().prefix("fpstore-report-").tempdir();
     let directory = directory.map_err(failure(&std::env::temp_dir(), "create a directory in"))?;
     let path = directory.path().join("kept.fps");
-    let index = KeyIndex::new(notes, kept.iter().copied(), wider, &path, looking.execution())?;
+    let (documents, execution) = (kept.iter().copied(), looking.execution());
+    let index = KeyIndex::new(notes, documents, wider, &path, execution, looking.memory / 4)?;
     let found: Vec<Vec<Pair>> = looking.pool.install(|| {
         let found = kept.par_iter().map(|&document| {
             looking.monitor.check()?;
