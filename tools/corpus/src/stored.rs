@@ -61,7 +61,7 @@ impl Stored {
     /// texts does anything there.
     ///
     /// Files are read once more, those of them that have such a pair or cluster; at most 1 MiB is
-    /// looked at of each text. Memory: `memory` bytes, 36 for each document, and these texts.
+    /// looked at of each text. Memory: `memory` bytes, 72 for each document, and these texts.
     /// `threads` are to use; 0 for one per core. The page depends on neither.
     ///
     /// # Errors

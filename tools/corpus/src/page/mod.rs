@@ -232,6 +232,10 @@ impl Page<'_> {
             self.pair(pair, place < 2);
         }
         self.html.raw("<h3>Just beyond: both of each pair were kept</h3>\n");
+        if let Some((from, of)) = beyond.sampled {
+            self.html.raw("<p>Looked for from ").number(from).raw(" of ").number(of);
+            self.html.raw(" documents that are kept.</p>\n");
+        }
         match &beyond.reach {
             None => {
                 self.html.raw(concat!(

@@ -2,24 +2,28 @@
 //! duplicates, and the nearest ones that are not.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::HashSet;
 
-use fpstore::{Execution, Fingerprint, JoinEvent, Layout, Packer, Store};
+use fpstore::{Execution, Fingerprint};
 use fpstore_text::Rule;
 use rayon::prelude::*;
 
 use crate::error::{Error, failure};
 use crate::fates::{Fates, Kept, Why};
 use crate::ledger::{Notes, SIGNED};
-use crate::near::{Index, KeyIndex, agree, pack};
+use crate::near::{Index, KeyIndex, agree};
 use crate::width::for_width;
 
 use super::Looking;
 
 /// Pairs of each side of the threshold.
 pub const SHOWN: usize = 10;
-/// Pairs beyond it that are held, of which those are shown that have no document in common.
-const HELD: usize = 1 << 12;
+/// Neighbours that are held of each document; of all those are shown that have no document in
+/// common.
+const OF_EACH: usize = 4;
+/// Pairs of fingerprints that are compared, which takes some seconds at the most. Between more
+/// documents than its root it is looked from some of them alone.
+const COMPARISONS: usize = 1 << 30;
 
 /// Two documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,10 +64,14 @@ pub struct Beyond {
     pub pairs: Vec<Pair>,
     /// How far it was looked, in words; `None` where a method tells nothing of what is beyond.
     pub reach: Option<String>,
+    /// From how many documents it was looked, and of how many, where not from all.
+    pub sampled: Option<(u64, u64)>,
 }
 
-/// Looks for pairs of documents that are kept, a little beyond the threshold, and farther if there
-/// are too few.
+/// Looks for the nearest pairs of documents that are kept, beyond the threshold.
+///
+/// Complexity: for fingerprints a comparison of each pair, [`COMPARISONS`] at the most; for other
+/// methods a lookup of the keys of each document.
 pub fn beyond(
     looking: &Looking<'_>,
     notes: &Notes,
@@ -87,61 +95,45 @@ fn of_bits<F: Fingerprint>(
     kept: &[u32],
     k: u32,
 ) -> Result<Beyond, Error> {
-    let directory = tempfile::Builder::new().prefix("fpstore-report-").tempdir();
-    let directory = directory.map_err(failure(&std::env::temp_dir(), "create a directory in"))?;
-    let path = directory.path().join("kept.fps");
-    let packer = Packer::new().width::<F>().layout(Layout::new().parts(0));
-    let packer = packer.execution(looking.execution());
-    let store = pack(notes, kept.iter().copied(), packer, &path)?;
-    let mut reach = k;
-    let mut pairs = Vec::new();
-    for more in [8, 4, 2] {
-        reach = k.saturating_add((k / more).max(8 / more)).min(F::BITS);
-        pairs = apart(nearest(looking, &store, k, reach)?);
-        if pairs.len() >= SHOWN {
-            break;
-        }
+    let (mut in_order, mut bytes) = (notes.in_order()?, Vec::new());
+    let mut all: Vec<(F, u32)> = Vec::with_capacity(kept.len());
+    for &document in kept {
+        in_order.signature(document, &mut bytes)?;
+        all.push((F::from_be_slice(&bytes).unwrap_or_default(), document));
     }
-    Ok(Beyond { pairs, reach: Some(format!("{reach} bits")) })
+    let from = sample(&all);
+    let found: Vec<Vec<Pair>> = looking.pool.install(|| {
+        let found = from.par_iter().map(|&&(fingerprint, document)| {
+            looking.monitor.check()?;
+            let mut nearest: Vec<Pair> = Vec::with_capacity(OF_EACH + 1);
+            // At first none is too far.
+            let mut most = u32::MAX;
+            for &(other, of) in &all {
+                let distance = fingerprint.distance(other);
+                if distance <= k || distance >= most || of == document {
+                    continue;
+                }
+                nearest.push(Pair { distance, one: document.min(of), other: document.max(of) });
+                nearest.sort_by_key(|pair| pair.distance);
+                nearest.truncate(OF_EACH);
+                if nearest.len() == OF_EACH {
+                    most = nearest.last().map_or(u32::MAX, |pair| pair.distance);
+                }
+            }
+            Ok(nearest)
+        });
+        found.collect::<Result<_, Error>>()
+    })?;
+    let sampled = (from.len() < all.len()).then_some((from.len() as u64, all.len() as u64));
+    let pairs = apart(found.into_iter().flatten().collect());
+    Ok(Beyond { pairs, reach: Some("any distance".to_string()), sampled })
 }
 
-/// The nearest pairs of a store that are beyond k.
-fn nearest<F: Fingerprint>(
-    looking: &Looking<'_>,
-    store: &Store<F>,
-    k: u32,
-    reach: u32,
-) -> Result<Vec<Pair>, Error> {
-    let mut held: BinaryHeap<(u32, F, F)> = BinaryHeap::new();
-    let joined = store.self_join(reach).execution(looking.execution()).run(|event| {
-        let JoinEvent::Pairs(found) = event else { return };
-        for pair in found.iter().filter(|pair| pair.distance > k) {
-            let (a, b) = (pair.a.min(pair.b), pair.a.max(pair.b));
-            // The farthest one goes.
-            if held.len() < HELD || held.peek().is_some_and(|last| (pair.distance, a, b) < *last) {
-                held.push((pair.distance, a, b));
-            }
-            if held.len() > HELD {
-                held.pop();
-            }
-        }
-    });
-    joined?;
-    let first = |fingerprint| -> Result<Option<u32>, Error> {
-        let mut least = None;
-        for id in store.ids::<u64>(fingerprint)? {
-            let id = u32::try_from(id?).unwrap_or(u32::MAX);
-            least = Some(least.map_or(id, |least: u32| least.min(id)));
-        }
-        Ok(least)
-    };
-    let mut pairs = Vec::new();
-    for (distance, a, b) in held {
-        if let (Some(a), Some(b)) = (first(a)?, first(b)?) {
-            pairs.push(Pair { distance, one: a.min(b), other: a.max(b) });
-        }
-    }
-    Ok(pairs)
+/// Those from which it is looked: all, or so many, evenly spread, that the work is bounded.
+fn sample<T>(all: &[T]) -> Vec<&T> {
+    let count = (COMPARISONS / all.len().max(1)).clamp(1, all.len().max(1));
+    let places = (0..count).map(|number| number * all.len() / count);
+    places.filter_map(|place| all.get(place)).collect()
 }
 
 /// The same for methods with several values, by a rule that asks for less.
@@ -151,8 +143,6 @@ fn of_keys(
     kept: &[u32],
     rule: Rule,
 ) -> Result<Beyond, Error> {
-    /// Neighbours that are held of each document.
-    const OF_EACH: usize = 4;
     let (wider, reach) = match rule {
         Rule::Equal { least, of } if least > 1 => {
             let fewer = least - (of / 16).clamp(1, least - 1);
@@ -165,7 +155,7 @@ fn of_keys(
             let threshold = (threshold - 0.1).max(0.05);
             (Rule::Jaccard { threshold }, format!("a similarity of {threshold:.2}"))
         }
-        _ => return Ok(Beyond { pairs: Vec::new(), reach: None }),
+        _ => return Ok(Beyond { pairs: Vec::new(), reach: None, sampled: None }),
     };
     let directory = tempfile::Builder::new().prefix("fpstore-report-").tempdir();
     let directory = directory.map_err(failure(&std::env::temp_dir(), "create a directory in"))?;
@@ -190,7 +180,8 @@ fn of_keys(
         });
         found.collect::<Result<_, Error>>()
     })?;
-    Ok(Beyond { pairs: apart(found.into_iter().flatten().collect()), reach: Some(reach) })
+    let pairs = apart(found.into_iter().flatten().collect());
+    Ok(Beyond { pairs, reach: Some(reach), sampled: None })
 }
 
 /// The nearest pairs, no document twice.
