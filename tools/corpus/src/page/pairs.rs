@@ -23,7 +23,7 @@ pub const SHOWN: usize = 10;
 const OF_EACH: usize = 4;
 /// Pairs of fingerprints that are compared, which takes some seconds at the most. Between more
 /// documents than its root it is looked from some of them alone.
-const COMPARISONS: usize = 1 << 30;
+const COMPARISONS: usize = 1 << 28;
 
 /// Two documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
