@@ -114,7 +114,9 @@ fn pack(scratch: &Scratch, command: &str, input: &str) -> u64 {
 #[test]
 fn what_is_recommended_packs_to_the_size_that_was_measured() {
     let scratch = Scratch::new();
-    let results = sweep(&scratch, 4000, &format!("{} -k 3", GRID.replace("gap,xor", "gap")));
+    // What no pack makes may dominate what is recommended.
+    let grid = GRID.replace("gap,xor", "gap").replace("auto,0", "auto");
+    let results = sweep(&scratch, 4000, &format!("{grid} -k 3"));
     let recommended = results["recommended"].as_array().unwrap();
     assert!((1..=3).contains(&recommended.len()));
     for r in recommended {
