@@ -41,9 +41,10 @@ true similarity of a pair is the Jaccard similarity of the sets of features of
 should be found.
 
 Output: what is recommended, which is the recipe with the fewest bytes of those
-whose F1 is at most 0.01 below the best, where recipes without a k of their own have
-that of their rule alone; the five best recipes; then all rows, the best first: for
-each recipe the k of its rule, the k with the best F1, and those of -k:
+whose F1 is at most 0.01 below the best, where recipes without a k of their own
+have that of their rule alone; the five best recipes; then all rows, the best
+first: for each recipe the k of its rule, the k with the best F1, and those of
+-k:
   k          what may differ: bits; values that are not equal; for sets the Jaccard
              similarity that they lack, in percent
   recall, precision, f1
