@@ -87,8 +87,8 @@ impl Keep {
         matches!(self, Self::Longest | Self::Max(_) | Self::Priority(..))
     }
 
-    /// The key of a document; equal ones are ordered as they come. Without a column it is that of the
-    /// longest.
+    /// The key of a document; equal ones are ordered as they come. Without a column it is that of
+    /// the longest.
     pub fn key(&self, document: &Document<'_>) -> Result<u128, RecordProblem> {
         let value = document.extra.as_deref();
         match self {

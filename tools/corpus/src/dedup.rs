@@ -273,8 +273,8 @@ impl Dedup {
             .map_err(|error| Error::System(format!("{}: {error}", output.display())))
     }
 
-    /// As some results were decided, whose settings [`Stored::settings`] gives; the fingerprinter is
-    /// of their recipe.
+    /// As some results were decided, whose settings [`Stored::settings`] gives; the fingerprinter
+    /// is of their recipe.
     ///
     /// # Errors
     ///

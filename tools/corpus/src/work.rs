@@ -174,8 +174,8 @@ impl Work {
         Ok(Found::Work(Box::new(work)))
     }
 
-    /// Opens results to decide again, about what was noted: it is all there. Whoever was killed when
-    /// deciding again is gone on with.
+    /// Opens results to decide again, about what was noted: it is all there. Whoever was killed
+    /// when deciding again is gone on with.
     pub fn again(to: &Path, settings: &Settings) -> Result<Self, Error> {
         let directory = to.join(WORK);
         if !directory.join(STATE).exists() {

@@ -431,10 +431,10 @@ pub fn corpus_report(
     })
 }
 
-/// Decides again about the documents of files, by what `dedup_corpus` or `fpstore corpus dedup` noted
-/// of them in `results`, with another distance, choice or shape of clusters; what is not given stays
-/// as it was. The results are replaced by those of a call from scratch, and the report comes as a
-/// dict. Files are read only to write what is kept of them.
+/// Decides again about the documents of files, by what `dedup_corpus` or `fpstore corpus dedup`
+/// noted of them in `results`, with another distance, choice or shape of clusters; what is not
+/// given stays as it was. The results are replaced by those of a call from scratch, and the report
+/// comes as a dict. Files are read only to write what is kept of them.
 #[pyfunction]
 #[pyo3(signature = (results, *, k=None, keep=None, clusters=None, threads=0, memory=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "keywords in Python")]

@@ -126,8 +126,8 @@ pub fn jaccard(a: &[u64], b: &[u64]) -> f64 {
     if all == 0 { 0.0 } else { common as f64 / all as f64 }
 }
 
-/// The containment of two sets: which share of the smaller one is in the other. Both are ascending and
-/// hold each value once; an empty set has 0, since it says nothing.
+/// The containment of two sets: which share of the smaller one is in the other. Both are ascending
+/// and hold each value once; an empty set has 0, since it says nothing.
 #[must_use]
 pub fn containment(a: &[u64], b: &[u64]) -> f64 {
     let smaller = a.len().min(b.len());

@@ -84,7 +84,8 @@ pub struct DedupArgs {
     add: bool,
 
     /// Which documents are written: those that are kept; all of them, with columns that say of each
-    /// its cluster and the document that is kept; or nothing but the table of those that are removed
+    /// its cluster and the document that is kept; or nothing but the table of those that are
+    /// removed
     #[arg(long, value_name = "kept|annotated[:PREFIX]|nothing", default_value = "kept")]
     write: Written,
 

@@ -170,7 +170,8 @@ mod tests {
             prop_assert_eq!(texts(&left), one.clone());
             prop_assert_eq!(texts(&right), other.clone());
             prop_assert_eq!(both(&left), both(&right));
-            // No longer than what is common of all subsequences, and not less where nothing differs.
+            // No longer than what is common of all subsequences, and not less where nothing
+            // differs.
             if one == other {
                 prop_assert!(!left.iter().any(|run| matches!(run, Run::Own(_))));
             }

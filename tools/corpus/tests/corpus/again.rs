@@ -148,7 +148,8 @@ fn who_is_killed_between_two_steps_is_gone_on_with() {
     let cleared = state("other").replace("\"Removed\"", "\"Clear\"");
     assert_ne!(cleared, state("other"));
     let results = ["report.json", "removed.jsonl", "documents/in.jsonl"];
-    // Whether it was noted that it is to be decided again, what was removed since, and what was moved.
+    // Whether it was noted that it is to be decided again, what was removed since, and what was
+    // moved.
     for (is_noted, lost, moved) in [
         (false, 0, None),
         (false, 0, Some("ids.column")),

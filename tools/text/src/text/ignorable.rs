@@ -1,5 +1,5 @@
-//! Characters that are not seen: those with the property Default_Ignorable_Code_Point, such as the soft
-//! hyphen, zero-width spaces and joiners, marks of direction, and selectors of variants.
+//! Characters that are not seen: those with the property Default_Ignorable_Code_Point, such as the
+//! soft hyphen, zero-width spaces and joiners, marks of direction, and selectors of variants.
 
 /// Whether a character has the property, by `DerivedCoreProperties.txt` of Unicode 16.0.0.
 fn is_ignorable(character: char) -> bool {
@@ -50,9 +50,9 @@ mod tests {
         assert_eq!(strip(seen, &mut String::new()).as_ptr(), seen.as_ptr());
     }
 
-    /// The property is derived: what is of category Cf, selects a variant or is listed, but no white
-    /// space, no interlinear annotation, no control of hieroglyphs, and nothing that stands before
-    /// numbers.
+    /// The property is derived: what is of category Cf, selects a variant or is listed, but no
+    /// white space, no interlinear annotation, no control of hieroglyphs, and nothing that stands
+    /// before numbers.
     #[test]
     fn the_characters_are_those_that_the_derivation_gives() {
         let listed = |c: char| {

@@ -1,7 +1,7 @@
 //! From the bytes of a document to the text of which features are taken.
 //!
-//! The steps, in this order, each a function from text to text: UTF-8, markup, characters that are not seen, normalisation
-//! and case ([`fold`]), white space.
+//! The steps, in this order, each a function from text to text: UTF-8, markup, characters that are
+//! not seen, normalisation and case ([`fold`]), white space.
 
 mod fold;
 mod ignorable;
