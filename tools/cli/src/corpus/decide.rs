@@ -5,13 +5,10 @@ use std::time::Duration;
 
 use fpstore_corpus::{Dedup, Keep, Shape, Stored};
 
-use super::{end, help, monitor, stoppable};
+use super::{RunArgs, end, help, monitor, stoppable};
 use crate::by_recipe::RecipeArgs;
 use crate::failure::Failure;
-use crate::memory::Size;
 use crate::options::any_radius;
-use crate::progress::{Progress, ProgressArgs};
-use crate::threads::ThreadArgs;
 
 /// Decides again about the documents of corpus dedup, without reading them
 #[derive(clap::Args)]
@@ -46,19 +43,7 @@ pub struct DecideArgs {
     wait: Option<Duration>,
 
     #[command(flatten)]
-    threads: ThreadArgs,
-
-    /// The most memory to take, such as 4GiB [default: 1GiB]
-    #[arg(long, value_name = "SIZE")]
-    memory: Option<Size>,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
-
-    /// No progress but that of --progress, and no summary; warnings stay
-    #[arg(short, long)]
-    #[arg(hide_short_help = true)]
-    quiet: bool,
+    running: RunArgs,
 }
 
 /// Decides.
@@ -78,12 +63,9 @@ pub fn decide(args: &DecideArgs) -> Result<(), Failure> {
     if let Some(most) = args.wait {
         dedup = dedup.wait(most);
     }
-    if let Some(memory) = args.memory {
-        dedup = dedup.memory(memory.0);
-    }
-    let progress = Progress::new(args.progress.mode(args.quiet));
-    let monitor = monitor(&progress, args.quiet, &args.results);
+    let (progress, quiet) = (args.running.progress(), args.running.quiet);
+    let monitor = monitor(&progress, quiet, &args.results);
     stoppable(&progress)?;
-    let report = dedup.threads(args.threads.count()).monitor(monitor).again(&args.results);
-    end(&progress, report, args.quiet)
+    let report = args.running.apply(dedup).monitor(monitor).again(&args.results);
+    end(&progress, report, quiet)
 }

@@ -39,6 +39,39 @@ enum Command {
     Decide(decide::DecideArgs),
 }
 
+/// How a command that decides runs.
+#[derive(clap::Args)]
+struct RunArgs {
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    /// The most memory to take, such as 4GiB [default: 1GiB]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+
+    /// No progress but that of --progress, and no summary; warnings stay
+    #[arg(short, long)]
+    #[arg(hide_short_help = true)]
+    quiet: bool,
+}
+
+impl RunArgs {
+    fn progress(&self) -> Progress {
+        Progress::new(self.progress.mode(self.quiet))
+    }
+
+    fn apply(&self, dedup: Dedup) -> Dedup {
+        let dedup = dedup.threads(self.threads.count());
+        match self.memory {
+            Some(memory) => dedup.memory(memory.0),
+            None => dedup,
+        }
+    }
+}
+
 /// Removes exact and near duplicates from files of documents
 #[derive(clap::Args)]
 #[command(after_long_help = help::DEDUP)]
@@ -105,19 +138,7 @@ pub struct DedupArgs {
     checkpoint: f64,
 
     #[command(flatten)]
-    threads: ThreadArgs,
-
-    /// The most memory to take, such as 4GiB [default: 1GiB]
-    #[arg(long, value_name = "SIZE")]
-    memory: Option<Size>,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
-
-    /// No progress but that of --progress, and no summary; warnings stay
-    #[arg(short, long)]
-    #[arg(hide_short_help = true)]
-    quiet: bool,
+    running: RunArgs,
 
     #[command(flatten)]
     documents: DocumentArgs,
@@ -133,8 +154,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn dedup(args: &DedupArgs) -> Result<(), Failure> {
-    let progress = Progress::new(args.progress.mode(args.quiet));
-    let dedup = configured(args)?.monitor(monitor(&progress, args.quiet, &args.output));
+    let (progress, quiet) = (args.running.progress(), args.running.quiet);
+    let dedup = configured(args)?.monitor(monitor(&progress, quiet, &args.output));
     Used::nothing().stores(&args.against).check(&args.output)?;
     let options = args.documents.options();
     let inputs = Inputs::find(&args.inputs, &options)?;
@@ -142,7 +163,7 @@ fn dedup(args: &DedupArgs) -> Result<(), Failure> {
         say!("fpstore: warning: {}: {why}; passed over", path.display());
     }
     stoppable(&progress)?;
-    end(&progress, dedup.files(&inputs, &options, &args.output), args.quiet)
+    end(&progress, dedup.files(&inputs, &options, &args.output), quiet)
 }
 
 /// Tells those who stop it that it can be gone on with.
@@ -171,7 +192,6 @@ fn configured(args: &DedupArgs) -> Result<Dedup, Failure> {
         .keep(args.keep.clone())
         .clusters(args.clusters)
         .write(args.write.clone())
-        .threads(args.threads.count())
         .checkpoint(Duration::try_from_secs_f64(args.checkpoint).unwrap_or(Duration::MAX));
     if let Some(k) = args.radius {
         dedup = dedup.k(k)?;
@@ -188,10 +208,7 @@ fn configured(args: &DedupArgs) -> Result<Dedup, Failure> {
     if let Some(most) = args.wait {
         dedup = dedup.wait(most);
     }
-    if let Some(memory) = args.memory {
-        dedup = dedup.memory(memory.0);
-    }
-    Ok(dedup)
+    Ok(args.running.apply(dedup))
 }
 
 /// Tells on standard error how far it is.
