@@ -142,6 +142,19 @@ impl IdRuns {
         next
     }
 
+    /// How many numbers [`Self::next_number`] gives. Reads them where there are several runs, which
+    /// may have some in common.
+    pub(crate) fn count_numbers(mut self) -> Result<u64> {
+        if let Runs::One(only) = &self.0 {
+            return Ok(only.from.len());
+        }
+        let mut count = 0;
+        while self.next_number()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
     /// Gives all numbers of all runs, each with the place of its segment.
     pub(crate) fn visit_numbers(
         &mut self,

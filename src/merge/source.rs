@@ -134,8 +134,9 @@ impl<F: Fingerprint> Merging<F> {
             }
             needed = marks.into_iter().map(Some).collect();
         }
-        let names = MergedNames::new(columns.into_iter().zip(needed).collect());
-        self.numbers = names.renumbered()?.1.into_iter().map(Arc::new).collect();
+        let inputs = columns.into_iter().zip(needed).collect();
+        let names = MergedNames::new(inputs, &|| meter.check())?;
+        self.numbers = names.numbers().to_vec();
         self.names = Some(names);
         Ok(())
     }
@@ -382,49 +383,43 @@ pub(crate) struct MergeIds<'a, F: Fingerprint>(pub(crate) &'a Merging<F>);
 impl<F: Fingerprint> IdSource for MergeIds<'_, F> {
     fn visit_marks(&mut self, sink: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
         let (mut words, mut word, mut filled) = (Vec::with_capacity(PIECE), 0u64, 0);
-        self.visit(&mut |_, is_first| {
-            word |= u64::from(is_first) << filled;
-            filled += 1;
-            if filled == u64::BITS {
-                words.push(std::mem::take(&mut word));
-                filled = 0;
+        let mut cursor = self.cursor()?;
+        while let Some((_, ids)) = cursor.next_with_ids()? {
+            for place in 0..ids.count_numbers()? {
+                word |= u64::from(place == 0) << filled;
+                filled += 1;
+                if filled == u64::BITS {
+                    words.push(std::mem::take(&mut word));
+                    filled = 0;
+                }
+                if words.len() == PIECE {
+                    sink(&words)?;
+                    words.clear();
+                }
             }
-            if words.len() == PIECE {
-                sink(&words)?;
-                words.clear();
-            }
-            Ok(())
-        })?;
+        }
         words.extend((filled > 0).then_some(word));
         if words.is_empty() { Ok(()) } else { sink(&words) }
     }
 
     fn visit_ids(&mut self, sink: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
         let mut piece = Vec::with_capacity(PIECE);
-        self.visit(&mut |id, _| {
-            piece.push(id);
-            if piece.len() == PIECE {
-                sink(&piece)?;
-                piece.clear();
+        let mut cursor = self.cursor()?;
+        while let Some((_, mut ids)) = cursor.next_with_ids()? {
+            while let Some(id) = ids.next_number()? {
+                piece.push(id);
+                if piece.len() == PIECE {
+                    sink(&piece)?;
+                    piece.clear();
+                }
             }
-            Ok(())
-        })?;
+        }
         if piece.is_empty() { Ok(()) } else { sink(&piece) }
     }
 }
 
 impl<F: Fingerprint> MergeIds<'_, F> {
-    /// Calls `take` with each id, and whether it is the first of its fingerprint.
-    fn visit(&self, take: &mut dyn FnMut(u64, bool) -> Result<()>) -> Result<()> {
-        let numbering = |segment: &Segment<F>| self.0.numbering(segment);
-        let mut cursor = Cursor::with_numbered_ids(&self.0.snapshot, numbering)?;
-        while let Some((_, mut ids)) = cursor.next_with_ids()? {
-            let mut is_first = true;
-            while let Some(id) = ids.next_number()? {
-                take(id, is_first)?;
-                is_first = false;
-            }
-        }
-        Ok(())
+    fn cursor(&self) -> Result<Cursor<F>> {
+        Cursor::with_numbered_ids(&self.0.snapshot, |segment| self.0.numbering(segment))
     }
 }

@@ -46,10 +46,10 @@ impl BitWriter {
     fn push(&mut self, bits: u64, length: u32) {
         self.word |= bits << self.filled;
         self.filled += length;
-        while self.filled >= 8 {
-            self.bytes.push(self.word as u8);
-            self.word >>= 8;
-            self.filled -= 8;
+        if self.filled >= 32 {
+            self.bytes.extend_from_slice(&(self.word as u32).to_le_bytes());
+            self.word >>= 32;
+            self.filled -= 32;
         }
     }
 
@@ -60,9 +60,8 @@ impl BitWriter {
 
     /// Appends the bytes, the last of them filled up with zeros, to `out`, and starts anew.
     pub(super) fn take(&mut self, out: &mut Vec<u8>) {
-        if self.filled > 0 {
-            self.bytes.push(self.word as u8);
-        }
+        let last = self.word.to_le_bytes();
+        self.bytes.extend_from_slice(&last[..self.filled.div_ceil(8) as usize]);
         out.extend_from_slice(&self.bytes);
         self.bytes.clear();
         (self.word, self.filled) = (0, 0);
@@ -75,6 +74,10 @@ struct Step {
     byte: u8,
     /// Bits of its code; 0 where no code begins so.
     bits: u8,
+    /// The byte behind it.
+    second: u8,
+    /// Bits of the codes of both; 0 where the second one is not whole.
+    both: u8,
 }
 
 /// Finds bytes by their codes.
@@ -96,10 +99,18 @@ impl Decoder {
             if code.length == 0 {
                 continue;
             }
-            let step = Step { byte: byte as u8, bits: code.length };
+            let step = Step { byte: byte as u8, bits: code.length, ..Step::default() };
             steps[usize::from(code.bits)..].iter_mut().step_by(1 << code.length).for_each(|at| {
                 *at = step;
             });
+        }
+        for at in 0..steps.len() {
+            let first = steps[at];
+            let second = steps[at >> first.bits];
+            let both = first.bits + second.bits;
+            if second.bits > 0 && u32::from(both) <= TABLE_BITS {
+                (steps[at].second, steps[at].both) = (second.byte, both);
+            }
         }
         Some(Self { steps })
     }
@@ -115,7 +126,7 @@ impl Decoder {
         Bytes { steps: &self.steps, file, at: bits.start, end: bits.end, word: 0, left: 0 }
     }
 
-    /// Appends the bytes of a rest to a name, and stops behind `most` bytes of it.
+    /// Appends the bytes of a rest to a name, and stops soon behind `most` bytes of it.
     pub(super) fn append(
         &self,
         file: &[u8],
@@ -123,8 +134,8 @@ impl Decoder {
         (name, most): (&mut Vec<u8>, usize),
     ) -> Result<(), NoCode> {
         let mut bytes = self.bytes(file, bits);
-        while let Some(byte) = bytes.next()? {
-            name.push(byte);
+        while let Some((pair, is_pair)) = bytes.next_two()? {
+            name.extend_from_slice(if is_pair { &pair } else { &pair[..1] });
             if name.len() > most {
                 break;
             }
@@ -183,21 +194,42 @@ struct Bytes<'a> {
 impl Bytes<'_> {
     #[inline(always)]
     fn next(&mut self) -> Result<Option<u8>, NoCode> {
+        let Some(step) = self.step() else { return Ok(None) };
+        self.pass(step.bits)?;
+        Ok(Some(step.byte))
+    }
+
+    /// The next two bytes, or the next one in the first place; and whether it is two.
+    #[inline(always)]
+    fn next_two(&mut self) -> Result<Option<([u8; 2], bool)>, NoCode> {
+        let Some(step) = self.step() else { return Ok(None) };
+        let is_pair = step.both > 0 && self.at + usize::from(step.both) <= self.end;
+        self.pass(if is_pair { step.both } else { step.bits })?;
+        Ok(Some(([step.byte, step.second], is_pair)))
+    }
+
+    /// What the next bits say; `None` at the end.
+    #[inline(always)]
+    fn step(&mut self) -> Option<Step> {
         if self.at >= self.end {
-            return Ok(None);
+            return None;
         }
         if self.left < TABLE_BITS {
             self.load();
         }
-        let step = self.steps[self.word as usize % (1 << TABLE_BITS)];
-        let bits = u32::from(step.bits);
-        self.at += bits as usize;
+        Some(self.steps[self.word as usize % (1 << TABLE_BITS)])
+    }
+
+    /// Goes behind some bits, at most [`TABLE_BITS`]; 0 are no code.
+    #[inline(always)]
+    fn pass(&mut self, bits: u8) -> Result<(), NoCode> {
+        self.at += usize::from(bits);
         if bits == 0 || self.at > self.end {
             return Err(NoCode);
         }
         self.word >>= bits;
-        self.left = self.left.saturating_sub(bits);
-        Ok(Some(step.byte))
+        self.left -= u32::from(bits);
+        Ok(())
     }
 
     /// Loads at least 57 bits. Those behind the end of the file are zero.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::list::{Lengths, List};
+use super::list::{Lengths, List, shared};
 use super::reader::{NameColumn, Page};
 use crate::error::{Corruption, Result};
 use crate::format::{GROUP_NAMES, PAGE_NAME_GROUPS, PAGE_NAMES};
@@ -29,6 +29,8 @@ pub(super) struct Walk {
     group: (usize, Box<List>),
     head: Vec<u8>,
     name: Vec<u8>,
+    /// With how many bytes of the name before it that begins.
+    same: usize,
     /// The bytes before this one were asked for.
     asked: usize,
 }
@@ -46,6 +48,16 @@ impl NameCursor {
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
         self.walk.next(&self.column)
     }
+
+    /// The name that was given last.
+    pub(crate) fn name(&self) -> &[u8] {
+        &self.walk.name
+    }
+
+    /// With how many bytes of the name before it that begins, and no more.
+    pub(crate) fn same(&self) -> usize {
+        self.walk.same
+    }
 }
 
 impl Walk {
@@ -59,6 +71,7 @@ impl Walk {
             group: (0, Box::new(List::empty())),
             head: Vec::new(),
             name: Vec::new(),
+            same: 0,
             asked: 0,
         }
     }
@@ -78,7 +91,7 @@ impl Walk {
         if place > 0 {
             let (at, list) = &self.group;
             let advanced = list.advance(source, place - 1, &mut self.name);
-            advanced.map_err(|corruption| column.error(*at, corruption))?;
+            self.same = advanced.map_err(|corruption| column.error(*at, corruption))?;
         } else {
             self.start_group(number, column)?;
         }
@@ -123,7 +136,9 @@ impl Walk {
         if !is_first && self.head <= self.name {
             return Err(column.error(at, Corruption::NamesOrder { name: number }));
         }
-        self.name.clone_from(&self.head);
+        self.same = shared(&self.name, &self.head);
+        self.name.truncate(self.same);
+        self.name.extend_from_slice(&self.head[self.same..]);
         self.page = Some(page);
         Ok(())
     }

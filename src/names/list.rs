@@ -21,7 +21,16 @@ const MOST_LEB_BYTES: u32 = 3;
 /// Number of bytes with which both begin.
 #[inline]
 pub(super) fn shared(before: &[u8], name: &[u8]) -> usize {
-    before.iter().zip(name).take_while(|(a, b)| a == b).count()
+    let mut same = 0;
+    for (a, b) in before.chunks_exact(8).zip(name.chunks_exact(8)) {
+        let differing = LE::read_u64(a) ^ LE::read_u64(b);
+        if differing != 0 {
+            return same + differing.trailing_zeros() as usize / 8;
+        }
+        same += 8;
+    }
+    let rest = before[same..].iter().zip(&name[same..]);
+    same + rest.take_while(|(a, b)| a == b).count()
 }
 
 /// Writes lists, one at a time.
@@ -32,9 +41,8 @@ pub(super) struct ListWriter {
 }
 
 impl ListWriter {
-    /// Adds a name that follows `before`.
-    pub(super) fn push(&mut self, encoder: &Encoder, before: &[u8], name: &[u8]) {
-        let shared = shared(before, name);
+    /// Adds a name that begins with `shared` bytes of the one before it, and no more.
+    pub(super) fn push(&mut self, encoder: &Encoder, shared: usize, name: &[u8]) {
         let start = self.codes.len();
         encoder.push(&name[shared..], &mut self.codes);
         push_integer(&mut self.lengths, shared as u64);
@@ -256,13 +264,14 @@ impl List {
         self.codes_at + start as usize..self.codes_at + self.ends[place] as usize
     }
 
-    /// Puts a name in the place of the one before it, and checks it: [NAM-7] to [NAM-10].
+    /// Puts a name in the place of the one before it, and checks it: [NAM-7] to [NAM-10]. Gives
+    /// with how many bytes both begin.
     pub(super) fn advance(
         &self,
         (decoder, file): (&Decoder, &[u8]),
         place: usize,
         name: &mut Vec<u8>,
-    ) -> Result<(), Corruption> {
+    ) -> Result<usize, Corruption> {
         let shared = self.shared[place] as usize;
         if shared > name.len() {
             return Err(Corruption::NamesShared { name: self.numbers.of(place) });
@@ -278,7 +287,7 @@ impl List {
         if name.get(shared).copied() <= behind {
             return Err(Corruption::NamesOrder { name: number });
         }
-        Ok(())
+        Ok(shared)
     }
 
     /// Puts a name in the place of `name`, but for what is given: the bytes that it shares with

@@ -1,10 +1,12 @@
 //! The names of a log, in memory: one writes, any number read.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use super::NameSource;
+use super::sorter::{common_bytes, leading};
 use crate::error::Result;
 
 /// Bytes of a page of text, unless a name is longer.
@@ -58,8 +60,19 @@ impl LiveNames {
 
     /// The numbers that `numbers` has, in the order of their names.
     pub(crate) fn sort(&self, numbers: &mut [u64]) {
+        if numbers.len() < 2 {
+            return;
+        }
         let names = self.read();
-        numbers.sort_unstable_by_key(|&number| names.get(number as usize));
+        let name = |number: u64| names.get(number as usize);
+        let common = common_bytes(numbers.iter().map(|number| name(*number)));
+        let lead = |&number: &u64| (leading(&name(number)[common..]), number);
+        let mut sorted: Vec<(u64, u64)> = numbers.iter().map(lead).collect();
+        sorted.sort_unstable_by(|a, b| match a.0.cmp(&b.0) {
+            Ordering::Equal => name(a.1)[common..].cmp(&name(b.1)[common..]),
+            order => order,
+        });
+        numbers.iter_mut().zip(sorted).for_each(|(number, (_, sorted))| *number = sorted);
     }
 
     /// Bytes of the names, each counted once.

@@ -1,35 +1,29 @@
 //! The names of several files as those of one.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
 use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 
 use super::cursor::NameCursor;
+use super::list::shared;
 use super::reader::NameColumn;
 use super::renumbering::{Renumbering, RenumberingBuilder};
-use super::writer::NameSource;
+use super::writer::{NameCounts, NameSource};
 use crate::error::Result;
+use crate::format::{NamesHeader, PAGE_NAMES};
 
 /// The names of several files in order, each once; of each file all, or those that are marked.
-/// Going over them takes O(n log f) comparisons for n names of f files, and memory for two names
-/// and two lists of each file.
 pub(crate) struct MergedNames {
-    inputs: Vec<(Arc<NameColumn>, Option<BitVec<usize>>)>,
+    inputs: Vec<Input>,
+    /// For each file the new number of each of its names.
+    numbers: Vec<Arc<Renumbering>>,
+    counts: NameCounts,
 }
 
-/// A name of one of the files.
-struct Merged<'a> {
-    name: &'a [u8],
-    input: usize,
-    old: u64,
-    new: u64,
-    /// Whether no file before has it.
-    is_first: bool,
-}
+/// A file, and where there are marks, that its names have which are wanted: bit i is that of name
+/// i.
+type Input = (Arc<NameColumn>, Option<BitVec<usize>>);
 
 /// The names of a file that are wanted.
 struct Wanted<'a> {
@@ -41,84 +35,155 @@ struct Wanted<'a> {
     end: u64,
 }
 
-impl Wanted<'_> {
-    /// Puts the next name in the place of `name`; whether there is one.
-    fn advance(&mut self, name: &mut Vec<u8>) -> Result<bool> {
+/// The next name of a file.
+struct Head<'a> {
+    input: usize,
+    names: Wanted<'a>,
+    /// With how many bytes of the name that was taken last it begins.
+    same: usize,
+}
+
+impl<'a> Wanted<'a> {
+    fn new((column, marks): &'a Input) -> Self {
+        let marks = marks.as_deref();
+        let last = marks.map(|marks| marks.last_one().map_or(0, |last| last as u64 + 1));
+        let end = last.map_or(column.len(), |end| end.min(column.len()));
+        Self { cursor: column.cursor(), marks, next: 0, end }
+    }
+
+    /// Goes to the next name, if there is one; gives with how many bytes of the one before it that
+    /// begins.
+    fn advance(&mut self) -> Result<Option<usize>> {
+        let mut same = usize::MAX;
         while self.next < self.end {
-            let Some(next) = self.cursor.next()? else { return Ok(false) };
+            if self.cursor.next()?.is_none() {
+                return Ok(None);
+            }
+            same = same.min(self.cursor.same());
             let number = self.next as usize;
             self.next += 1;
             if self.marks.is_none_or(|marks| marks.get(number).is_some_and(|mark| *mark)) {
-                name.clear();
-                name.extend_from_slice(next);
-                return Ok(true);
+                return Ok(Some(same));
             }
         }
-        Ok(false)
+        Ok(None)
+    }
+
+    fn name(&self) -> &[u8] {
+        self.cursor.name()
+    }
+
+    fn number(&self) -> u64 {
+        self.next - 1
     }
 }
 
-impl MergedNames {
-    /// The names of some files, and of each, where there are marks, those that have one: bit i is
-    /// that of name i.
-    pub(crate) fn new(inputs: Vec<(Arc<NameColumn>, Option<BitVec<usize>>)>) -> Self {
-        Self { inputs }
+/// The place of the least name. All names are no less than the one that was taken last.
+///
+/// What begins with more bytes of that one is less, so only names that begin with the same number
+/// of them are compared, and only behind them (Ng and Kakehi, *Merging string sequences by longest
+/// common prefixes*, IPSJ Digital Courier 2008).
+fn least(heads: &mut [Head<'_>]) -> Option<usize> {
+    let most = heads.iter().map(|head| head.same).max()?;
+    let mut least = heads.iter().position(|head| head.same == most)?;
+    let mut is_alone = true;
+    for place in least + 1..heads.len() {
+        if heads[place].same == most {
+            is_alone = false;
+            if heads[place].names.name()[most..] < heads[least].names.name()[most..] {
+                least = place;
+            }
+        }
     }
+    if !is_alone {
+        for place in (0..heads.len()).filter(|place| *place != least) {
+            if heads[place].same == most {
+                let (a, b) = (heads[least].names.name(), heads[place].names.name());
+                heads[place].same = most + shared(&a[most..], &b[most..]);
+            }
+        }
+    }
+    Some(least)
+}
 
-    /// How many names there are, and for each file the new number of each of its names. Goes over
-    /// all names once.
+impl MergedNames {
+    /// The names of some files, and of each, where there are marks, those that have one. Goes over
+    /// all names once, and takes some bits of memory for each; see [`Renumbering`]. Calls `check`
+    /// now and then, and stops with the error that it gives.
     ///
     /// # Errors
     ///
     /// As [`NameCursor::next`].
-    pub(crate) fn renumbered(&self) -> Result<(u64, Vec<Renumbering>)> {
+    pub(crate) fn new(inputs: Vec<Input>, check: &dyn Fn() -> Result<()>) -> Result<Self> {
         let mut builders: Vec<RenumberingBuilder> = Vec::new();
-        builders.resize_with(self.inputs.len(), RenumberingBuilder::default);
-        let mut names = 0;
-        self.merge(&mut |merged| {
-            builders[merged.input].push(merged.old, merged.new);
-            names = merged.new + 1;
-            Ok(())
-        })?;
-        let each = builders.into_iter().zip(&self.inputs);
-        let made = each.map(|(builder, (column, _))| builder.finish(column.len()));
-        Ok((names, made.collect()))
+        builders.resize_with(inputs.len(), RenumberingBuilder::default);
+        let mut heads = Vec::new();
+        for (input, file) in inputs.iter().enumerate() {
+            let mut names = Wanted::new(file);
+            if names.advance()?.is_some() {
+                heads.push(Head { input, names, same: 0 });
+            }
+        }
+        let (mut counts, mut last_bytes) = (NameCounts::default(), None);
+        while let Some(place) = least(&mut heads) {
+            let Head { input, names, same } = &mut heads[place];
+            let name = names.name();
+            if last_bytes != Some(name.len()) || *same < name.len() {
+                counts.add(name, *same);
+                last_bytes = Some(name.len());
+                if counts.names.is_multiple_of(PAGE_NAMES) {
+                    check()?;
+                }
+            }
+            builders[*input].push(names.number(), counts.names - 1);
+            match names.advance()? {
+                Some(of_last) => *same = of_last,
+                None => drop(heads.swap_remove(place)),
+            }
+        }
+        let each = builders.into_iter().zip(&inputs);
+        let numbers = each.map(|(made, (column, _))| Arc::new(made.finish(column.len()))).collect();
+        Ok(Self { inputs, numbers, counts })
     }
 
-    fn merge(&self, sink: &mut dyn FnMut(&Merged<'_>) -> Result<()>) -> Result<()> {
-        let mut wanted: Vec<Wanted<'_>> = Vec::new();
-        let mut heads = BinaryHeap::new();
-        for (input, (column, marks)) in self.inputs.iter().enumerate() {
-            let marks = marks.as_deref();
-            let last = marks.map(|marks| marks.last_one().map_or(0, |last| last as u64 + 1));
-            let end = last.map_or(column.len(), |end| end.min(column.len()));
-            let mut of_file = Wanted { cursor: column.cursor(), marks, next: 0, end };
-            let mut name = Vec::new();
-            if of_file.advance(&mut name)? {
-                heads.push(Reverse((name, input)));
-            }
-            wanted.push(of_file);
-        }
-        let (mut before, mut names) = (Vec::new(), 0u64);
-        while let Some(mut head) = heads.peek_mut() {
-            let Reverse((name, input)) = &mut *head;
-            let is_first = names == 0 || before != *name;
-            names += u64::from(is_first);
-            let (old, new) = (wanted[*input].next - 1, names - 1);
-            sink(&Merged { name, input: *input, old, new, is_first })?;
-            if is_first {
-                before.clone_from(name);
-            }
-            if !wanted[*input].advance(name)? {
-                PeekMut::pop(head);
-            }
-        }
-        Ok(())
+    /// For each file the new number of each of its names.
+    pub(crate) fn numbers(&self) -> &[Arc<Renumbering>] {
+        &self.numbers
+    }
+
+    /// Number of names.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> u64 {
+        self.counts.names
     }
 }
 
 impl NameSource for MergedNames {
+    /// Compares numbers in place of names.
     fn visit(&mut self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        self.merge(&mut |merged| if merged.is_first { sink(merged.name) } else { Ok(()) })
+        let mut heads = Vec::new();
+        for (file, numbers) in self.inputs.iter().zip(&self.numbers) {
+            let mut names = Wanted::new(file);
+            if names.advance()?.is_some() {
+                heads.push((numbers.get(names.number()), names, numbers));
+            }
+        }
+        let mut given = None;
+        while let Some(place) = (0..heads.len()).min_by_key(|&place| heads[place].0) {
+            let (number, names, numbers) = &mut heads[place];
+            if given != Some(*number) {
+                given = Some(*number);
+                sink(names.name())?;
+            }
+            match names.advance()? {
+                Some(_) => *number = numbers.get(names.number()),
+                None => drop(heads.swap_remove(place)),
+            }
+        }
+        Ok(())
+    }
+
+    fn header(&self) -> Option<NamesHeader> {
+        Some(self.counts.header())
     }
 }

@@ -71,6 +71,20 @@ struct Entry<P> {
     payload: P,
 }
 
+/// With how many bytes all names begin.
+pub(super) fn common_bytes<'a>(mut names: impl Iterator<Item = &'a [u8]>) -> usize {
+    let first = names.next().unwrap_or_default();
+    names.fold(first.len(), |common, name| shared(&first[..common], name))
+}
+
+/// The first 8 bytes as a number: where those of two names differ, these compare as the names do.
+pub(super) fn leading(name: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let bytes = name.len().min(8);
+    first[..bytes].copy_from_slice(&name[..bytes]);
+    u64::from_be_bytes(first)
+}
+
 impl<P: Payload, T: Spill> NameSorter<P, T> {
     /// A sorter that takes so many bytes of memory, and no fewer than 256 KiB. While a buffer grows
     /// the old one is there too, which may be half of that.
@@ -263,15 +277,9 @@ impl<P: Payload> Pairs<P> {
     fn sort(&mut self) {
         let Self { text, entries } = self;
         let name = |entry: &Entry<P>| name_of(text, entry);
-        let Some(first) = entries.first().map(name) else { return };
-        let common =
-            entries.iter().fold(first.len(), |common, entry| shared(&first[..common], name(entry)));
+        let common = common_bytes(entries.iter().map(name));
         for entry in entries.iter_mut() {
-            let mut key = [0; 8];
-            let rest = &name_of(text, entry)[common..];
-            let bytes = rest.len().min(8);
-            key[..bytes].copy_from_slice(&rest[..bytes]);
-            entry.key = u64::from_be_bytes(key);
+            entry.key = leading(&name_of(text, entry)[common..]);
         }
         tasks::sort_unstable_by(entries, |a, b| match a.key.cmp(&b.key) {
             Ordering::Equal => {

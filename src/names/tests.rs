@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::access::InMemory;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{NamesEntry, names_name};
 use crate::id::IdKind;
 use crate::sort::Memory;
@@ -200,11 +200,10 @@ proptest! {
             marked.push((names, of_input));
         }
         let union: Vec<Name> = union.into_iter().collect();
-        let mut merged = MergedNames::new(columns);
-        let (count, renumbered) = merged.renumbered().unwrap();
-        prop_assert_eq!(count, union.len() as u64);
-        prop_assert_eq!(renumbered.len(), marked.len());
-        for ((names, marks), numbers) in marked.iter().zip(&renumbered) {
+        let mut merged = MergedNames::new(columns, &|| Ok(())).unwrap();
+        prop_assert_eq!(merged.len(), union.len() as u64);
+        prop_assert_eq!(merged.numbers().len(), marked.len());
+        for ((names, marks), numbers) in marked.iter().zip(merged.numbers()) {
             prop_assert_eq!(numbers.len(), names.len() as u64);
             for (old, name) in names.iter().enumerate().filter(|(old, _)| marks[*old]) {
                 let expected = union.binary_search(name).unwrap() as u64;
@@ -231,6 +230,23 @@ proptest! {
         }
         check_sorted(sorter.finish(&create).unwrap(), &pairs);
     }
+}
+
+#[test]
+fn a_merge_of_whole_pages_can_be_stopped() {
+    let names = |first: u64| -> Vec<Name> {
+        let name = |number: u64| format!("https://{}.example/{number}", number % 97).into_bytes();
+        sorted((first..first + 12_000).map(name).collect())
+    };
+    let inputs = [names(0), names(6_000), names(30_000)];
+    let columns = || inputs.iter().map(|names| (column(names), None)).collect();
+    let mut merged = MergedNames::new(columns(), &|| Ok(())).unwrap();
+    let union = sorted(inputs.concat());
+    let (file, entry) = write(&mut merged);
+    assert!(file == write(&mut Listed(union.clone())).0);
+    check(&open(file, &entry).unwrap(), &union, 997);
+    let stopped = MergedNames::new(columns(), &|| Err(Error::Cancelled));
+    assert!(matches!(stopped, Err(Error::Cancelled)));
 }
 
 fn check_sorted(mut sorted: SortedNames<[u64; 2], Memory>, pairs: &[(Name, u64)]) {

@@ -16,24 +16,25 @@ use crate::table::WriteError;
 pub(crate) trait NameSource {
     /// Gives all names in order, the same each time it is called.
     fn visit(&mut self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
+
+    /// What the header says of the names, if that is known.
+    fn header(&self) -> Option<NamesHeader> {
+        None
+    }
 }
 
-/// Writes a names file to `out`. Goes over the source twice: once for the code, once to write.
-/// Tells `progress` after each page how many names were written, and in the first pass 0, and stops
+/// Writes a names file to `out`. Goes over the source twice, once for the code and once to write;
+/// or once, where the source knows what the header says. Tells `progress` after each page how many names were written, and in the first pass 0, and stops
 /// with the error that it gives. Memory: one page, and 24 bytes and a name for each 4096 names.
 pub(crate) fn write_names(
     source: &mut dyn NameSource,
     out: &mut dyn Write,
     progress: &dyn Fn(u64) -> Result<()>,
 ) -> Result<NamesEntry, WriteError> {
-    let mut counted = Counted::new();
-    source
-        .visit(&mut |name| {
-            counted.add(name);
-            if counted.names.is_multiple_of(PAGE_NAMES) { progress(0) } else { Ok(()) }
-        })
-        .map_err(WriteError::Other)?;
-    let header = counted.header();
+    let header = match source.header() {
+        Some(header) => header,
+        None => count(source, progress).map_err(WriteError::Other)?.header(),
+    };
     let (bytes, header_crc) = header.encode();
     out.write_all(&bytes)?;
     let mut writer = PageWriter::new(Encoder::new(&header.code_lengths), header_crc, out);
@@ -59,6 +60,19 @@ pub(crate) fn write_names(
     Ok(NamesEntry { file_bytes, header_crc, directory_crc })
 }
 
+/// Goes over a source.
+fn count(source: &mut dyn NameSource, progress: &dyn Fn(u64) -> Result<()>) -> Result<NameCounts> {
+    let (mut counts, mut before) = (NameCounts::default(), Vec::new());
+    source.visit(&mut |name| {
+        debug_assert!(counts.names == 0 || name > &before[..], "names ascend");
+        let same = shared(&before, name);
+        counts.add(name, same);
+        replace(&mut before, same, name);
+        if counts.names.is_multiple_of(PAGE_NAMES) { progress(0) } else { Ok(()) }
+    })?;
+    Ok(counts)
+}
+
 /// How a name stands in its page.
 enum Rank {
     /// The first of the page.
@@ -78,32 +92,34 @@ impl Rank {
     }
 }
 
-/// What the first pass finds out.
-struct Counted {
+/// What the header of a names file is made of.
+pub(super) struct NameCounts {
     /// How often each byte stands in a rest.
     histogram: [u64; 256],
-    names: u64,
+    pub(super) names: u64,
     name_bytes: u64,
     /// Bytes of the first names of pages.
     first_bytes: u64,
+    /// The first name of the group.
     head: Vec<u8>,
-    before: Vec<u8>,
 }
 
-impl Counted {
-    fn new() -> Self {
-        let (head, before) = (Vec::new(), Vec::new());
-        Self { histogram: [0; 256], names: 0, name_bytes: 0, first_bytes: 0, head, before }
+impl Default for NameCounts {
+    fn default() -> Self {
+        let head = Vec::new();
+        Self { histogram: [0; 256], names: 0, name_bytes: 0, first_bytes: 0, head }
     }
+}
 
-    fn add(&mut self, name: &[u8]) {
-        debug_assert!(self.names == 0 || name > &self.before[..], "names ascend");
+impl NameCounts {
+    /// Adds the next name, which begins with `same` bytes of the one before it, and no more.
+    pub(super) fn add(&mut self, name: &[u8], same: usize) {
         debug_assert!(name.len() <= MOST_NAME_BYTES, "a name of {} bytes", name.len());
         let rank = Rank::of(self.names);
         let rest = match rank {
             Rank::First => &[],
             Rank::Head => &name[shared(&self.head, name)..],
-            Rank::Other => &name[shared(&self.before, name)..],
+            Rank::Other => &name[same..],
         };
         for &byte in rest {
             self.histogram[usize::from(byte)] += 1;
@@ -114,12 +130,11 @@ impl Counted {
             self.first_bytes += name.len() as u64;
         }
         if !matches!(rank, Rank::Other) {
-            replace(&mut self.head, name);
+            replace(&mut self.head, 0, name);
         }
-        replace(&mut self.before, name);
     }
 
-    fn header(&self) -> NamesHeader {
+    pub(super) fn header(&self) -> NamesHeader {
         let mut lengths = [0; 256];
         lengths.copy_from_slice(&code_lengths(&self.histogram));
         let pages = self.names.div_ceil(PAGE_NAMES);
@@ -133,10 +148,10 @@ impl Counted {
     }
 }
 
-/// Puts a name in the place of another one.
-fn replace(old: &mut Vec<u8>, name: &[u8]) {
-    old.clear();
-    old.extend_from_slice(name);
+/// Puts a name in the place of another one, of which it has the first `same` bytes.
+fn replace(old: &mut Vec<u8>, same: usize, name: &[u8]) {
+    old.truncate(same);
+    old.extend_from_slice(&name[same..]);
 }
 
 /// Writes pages.
@@ -184,20 +199,22 @@ impl<'a> PageWriter<'a> {
         name: &[u8],
         progress: &dyn Fn(u64) -> Result<()>,
     ) -> Result<(), WriteError> {
+        let same = shared(&self.before, name);
         match Rank::of(self.names) {
             Rank::First => {
                 self.end_page(progress)?;
                 self.first_names.extend_from_slice(name);
-                replace(&mut self.head, name);
+                replace(&mut self.head, 0, name);
             }
             Rank::Head => {
                 self.end_group();
-                self.heads.push(&self.encoder, &self.head, name);
-                replace(&mut self.head, name);
+                let of_head = shared(&self.head, name);
+                self.heads.push(&self.encoder, of_head, name);
+                replace(&mut self.head, of_head, name);
             }
-            Rank::Other => self.group.push(&self.encoder, &self.before, name),
+            Rank::Other => self.group.push(&self.encoder, same, name),
         }
-        replace(&mut self.before, name);
+        replace(&mut self.before, same, name);
         self.names += 1;
         Ok(())
     }

@@ -108,7 +108,7 @@ impl<F: Fingerprint> Cursor<F> {
         let numbers: Vec<_> = match columns.collect::<Option<Vec<_>>>() {
             Some(columns) if columns.len() > 1 => {
                 let all = columns.into_iter().map(|names| (names, None)).collect();
-                MergedNames::new(all).renumbered()?.1.into_iter().map(Arc::new).collect()
+                MergedNames::new(all, &|| Ok(()))?.numbers().to_vec()
             }
             _ => Vec::new(),
         };

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use redb::{Durability, ReadableTable, TableDefinition};
 
-use crate::{Common, RADIUS, Result, names};
+use crate::names::Names;
+use crate::{Common, RADIUS, Result};
 
 const PARTS: u32 = 4;
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -28,7 +29,8 @@ pub fn open(name: &str, common: &Common, path: &Path) -> Result<Box<dyn Engine>>
     Ok(match name {
         "fpstore" => Box::new(Fpstore(common.options().create(path)?)),
         "fpstore-urls" => {
-            Box::new(FpstoreUrls(common.options().ids(fpstore::IdKind::Text).create(path)?))
+            let urls = Names::of_urls(common.records);
+            Box::new(FpstoreUrls(common.options().ids(fpstore::IdKind::Text).create(path)?, urls))
         }
         "redb" => Box::new(Redb::create(path)?),
         "fjall" => Box::new(Fjall::create(path)?),
@@ -53,12 +55,12 @@ impl Engine for Fpstore {
     }
 }
 
-/// Takes the url of this number for the id.
-struct FpstoreUrls(fpstore::Writer);
+/// Takes the url of this number for the id. They are made before the clock starts.
+struct FpstoreUrls(fpstore::Writer, Names);
 
 impl Engine for FpstoreUrls {
     fn check_and_insert(&mut self, fingerprint: u64, id: u64) -> Result<bool> {
-        let verdict = self.0.check_and_insert(fingerprint, names::url(id), RADIUS)?;
+        let verdict = self.0.check_and_insert(fingerprint, self.1.get(id), RADIUS)?;
         Ok(verdict == fpstore::Verdict::Inserted)
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use clap::Args;
-use fpstore::internals::Names;
+use fpstore::internals::Names as NameColumn;
 use fpstore::{IdKind, Packer, Store};
 use redb::{Durability, ReadableDatabase, TableDefinition};
 
@@ -49,7 +49,7 @@ fn skewed(random: u64, count: u64) -> u64 {
 }
 
 /// Url number `i`; all are different.
-pub fn url(i: u64) -> String {
+fn url(i: u64) -> String {
     let mut random = uniform(i ^ 0x75_726C);
     let mut next = || {
         random = uniform(random);
@@ -88,24 +88,33 @@ fn zstd_bytes(names: &[&str]) -> Result<u64> {
     Ok(bytes + zstd::bulk::compress(&piece, LEVEL)?.len() as u64)
 }
 
-/// Some names one after the other in memory, so that nobody waits for them: those of these places,
-/// in this order.
-struct Wanted {
+/// Names one after the other in memory, so that nobody waits for them.
+pub struct Names {
     text: String,
     ends: Vec<usize>,
 }
 
-impl Wanted {
+impl Names {
+    /// Those of these places, in this order.
     fn of(names: &[&str], places: impl Iterator<Item = u64>) -> Self {
-        let mut wanted = Self { text: String::new(), ends: vec![0] };
-        for place in places {
-            wanted.text.push_str(names[place as usize]);
-            wanted.ends.push(wanted.text.len());
-        }
-        wanted
+        let mut made = Self { text: String::new(), ends: vec![0] };
+        places.for_each(|place| made.push(names[place as usize]));
+        made
     }
 
-    fn get(&self, i: u64) -> &str {
+    /// The first urls.
+    pub fn of_urls(count: u64) -> Self {
+        let mut made = Self { text: String::new(), ends: vec![0] };
+        (0..count).for_each(|i| made.push(&url(i)));
+        made
+    }
+
+    fn push(&mut self, name: &str) {
+        self.text.push_str(name);
+        self.ends.push(self.text.len());
+    }
+
+    pub fn get(&self, i: u64) -> &str {
         &self.text[self.ends[i as usize]..self.ends[i as usize + 1]]
     }
 }
@@ -199,7 +208,7 @@ fn packed(directory: &Path, names: &[&str]) -> Result<()> {
     sorted.dedup();
     let before = status("RssAnon");
     let store = Store::open(&path)?;
-    let lists = Names::of(&store.snapshot())?;
+    let lists = NameColumn::of(&store.snapshot())?;
     let [list] = &lists[..] else { return Err("the store has one list of names".into()) };
     let each = |bytes: u64| bytes as f64 / sorted.len() as f64;
     let zstd = each(zstd_bytes(&sorted)?);
@@ -213,7 +222,7 @@ fn packed(directory: &Path, names: &[&str]) -> Result<()> {
     );
     let mut name = Vec::new();
     let any = |i: u64| uniform(i) % list.count();
-    let wanted = Wanted::of(&sorted, (0..LOOKUPS).map(any));
+    let wanted = Names::of(&sorted, (0..LOOKUPS).map(any));
     timed("name of a number", LOOKUPS, |i| {
         list.name(any(i), &mut name)?;
         let is_right = name == wanted.get(i).as_bytes();
@@ -230,7 +239,7 @@ fn packed(directory: &Path, names: &[&str]) -> Result<()> {
     for is_name in [true, false] {
         forget(&path)?;
         let store = Store::open(&path)?;
-        let lists = Names::of(&store.snapshot())?;
+        let lists = NameColumn::of(&store.snapshot())?;
         let (mut pages, mut times) = (Vec::new(), Vec::new());
         for i in 0..COLD_LOOKUPS {
             let number = uniform(i ^ 0xC01D) % lists[0].count();
@@ -286,7 +295,7 @@ fn redb(directory: &Path, names: &[&str]) -> Result<()> {
     let transaction = database.begin_read()?;
     let (numbers, texts) = (transaction.open_table(NUMBERS)?, transaction.open_table(NAMES)?);
     let any = |i: u64| uniform(i) % names.len() as u64;
-    let wanted = Wanted::of(names, (0..LOOKUPS).map(any));
+    let wanted = Names::of(names, (0..LOOKUPS).map(any));
     timed("redb, name of a number", LOOKUPS, |i| {
         let found = texts.get(any(i))?.ok_or("no name")?;
         if found.value() == wanted.get(i) { Ok(()) } else { Err("another name".into()) }
