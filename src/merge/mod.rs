@@ -4,4 +4,4 @@ pub(crate) mod policy;
 mod source;
 mod streams;
 
-pub(crate) use source::{MergeIds, MergeSource, Merging};
+pub(crate) use source::{MergeIds, MergeSource, Merging, sample};

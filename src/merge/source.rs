@@ -9,12 +9,13 @@ use super::streams::{Stream, merge};
 use crate::codec::profile::Profile;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
-use crate::fingerprint::{Fingerprint, key_of};
+use crate::fingerprint::{Fingerprint, key_of, keys_of};
 use crate::format::{BitRange, Deletion, DeletionsEntry};
 use crate::ids::{IdSource, Numbering};
 use crate::multi_index::{EntrySource, PartOptions};
 use crate::names::{MergedNames, Renumbering};
 use crate::permute::Permutation;
+use crate::plan::Planner;
 use crate::segment::source::{KeySource, RowSource, cut};
 use crate::segment::{PartEntries, Segment, sum_of};
 use crate::snapshot::Snapshot;
@@ -81,6 +82,11 @@ impl<F: Fingerprint> Merging<F> {
         Ok(merging)
     }
 
+    /// The segments, with all that hides something of them.
+    pub(crate) fn snapshot(&self) -> &Snapshot<F> {
+        &self.snapshot
+    }
+
     fn segments(&self) -> &[Arc<Segment<F>>] {
         self.snapshot.segments()
     }
@@ -102,15 +108,7 @@ impl<F: Fingerprint> Merging<F> {
 
     /// Gives all fingerprints to `sink`, in pieces, in ascending order.
     fn visit_rows(&self, sink: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()> {
-        let mut cursor = Cursor::new(&self.snapshot, F::default(), Decode::Alone)?;
-        let mut piece = Vec::new();
-        loop {
-            cursor.next_piece(&mut piece)?;
-            if piece.is_empty() {
-                return Ok(());
-            }
-            sink(&piece)?;
-        }
+        visit_rows(&self.snapshot, sink)
     }
 
     /// Merges the names of the segments: all, or those that ids and some deletions need.
@@ -241,6 +239,46 @@ impl<F: Fingerprint> Merging<F> {
             false => self.segments().iter().filter(lacks).map(|segment| segment.count()).sum(),
         }
     }
+}
+
+/// Gives all fingerprints to `sink`, in pieces, in ascending order.
+fn visit_rows<F: Fingerprint>(
+    snapshot: &Snapshot<F>,
+    sink: &mut dyn FnMut(&[F]) -> Result<()>,
+) -> Result<()> {
+    let mut cursor = Cursor::new(snapshot, F::default(), Decode::Alone)?;
+    let mut piece = Vec::new();
+    loop {
+        cursor.next_piece(&mut piece)?;
+        if piece.is_empty() {
+            return Ok(());
+        }
+        sink(&piece)?;
+    }
+}
+
+/// Tells a planner of the fingerprints of a snapshot, as a pack of them tells it. Goes through them
+/// once, if it can plan for such.
+pub(crate) fn sample<F: Fingerprint>(
+    snapshot: &Snapshot<F>,
+    planner: Planner,
+    meter: &Meter,
+) -> Result<Planner> {
+    if F::BITS > u64::BITS {
+        return Ok(planner);
+    }
+    let (mut profile, mut kept, mut count) = (Profile::empty(F::BITS), Vec::new(), 0);
+    let mut ranks = Planner::sample_ranks(planner.count()).peekable();
+    visit_rows(snapshot, &mut |rows| {
+        let keys = keys_of(rows);
+        profile.extend(&keys);
+        while let Some(rank) = ranks.next_if(|rank| *rank < count + keys.len() as u64) {
+            kept.push(keys[(rank - count) as usize]);
+        }
+        count += keys.len() as u64;
+        meter.check()
+    })?;
+    Ok(planner.sample_of(count, profile, kept))
 }
 
 /// Marks a name; what is damaged may have a number behind all.

@@ -298,9 +298,25 @@ impl Layout {
         }
     }
 
-    /// Whether there is something to plan.
-    pub(crate) fn is_open(&self) -> bool {
-        self.design.is_none() || self.block_bytes.is_none()
+    /// The layout of a set for which this is the [planner](Self::planner), and of which `sample`
+    /// tells the planner: as said, and what is not said as planned. Gives the planner, too.
+    ///
+    /// # Errors
+    ///
+    /// Those of `sample`, and as [`Self::choose`].
+    pub(crate) fn for_set(
+        &self,
+        planner: Planner,
+        sample: impl FnOnce(Planner) -> Result<Planner>,
+    ) -> Result<(IndexLayout, Planner)> {
+        if let Some(parts) = self.part_layout(planner.bits(), planner.count()) {
+            return Ok((IndexLayout::Parts(parts), planner));
+        }
+        let is_open = self.design.is_none() || self.block_bytes.is_none();
+        let planner = if is_open { sample(planner)? } else { planner };
+        let layout = self.choose(&planner)?;
+        let planner = planner.short_tables(layout.short_tables).low_bits(layout.low_bits);
+        Ok((IndexLayout::Tables(layout), planner))
     }
 
     /// What is given, and for what is open the choice of its [planner](Self::planner).

@@ -10,6 +10,7 @@
 //! like the set, and without matches unless it is told how many there are. [`search_touches`]
 //! predicts the same way for a store that is open.
 
+mod advice;
 mod layout;
 mod planner;
 mod predict;

@@ -101,8 +101,13 @@ impl Planner {
         }
     }
 
+    /// Bits of the fingerprints.
+    pub(super) fn bits(&self) -> u32 {
+        self.bits
+    }
+
     /// The number of fingerprints.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count
     }
 

@@ -1,5 +1,6 @@
 //! What a plan is chosen for, and what one is worth then.
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
@@ -26,6 +27,16 @@ impl Prefer {
             Prefer::Balanced => bytes * latency,
             Prefer::Speed => eighth(bytes) * latency,
         }
+    }
+}
+
+impl fmt::Display for Prefer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Size => "size",
+            Self::Balanced => "balanced",
+            Self::Speed => "speed",
+        })
     }
 }
 

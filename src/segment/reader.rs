@@ -15,6 +15,7 @@ use crate::format::{IndexKind, SegmentEntry};
 use crate::ids::IdColumn;
 use crate::multi_index::MultiIndex;
 use crate::names::{NameColumn, Naming};
+use crate::plan::IndexLayout;
 use crate::table::Table;
 
 /// An open segment. Any number of threads may use it.
@@ -88,16 +89,28 @@ impl<F: Fingerprint> Segment<F> {
         }
     }
 
-    /// Whether some of its tables are short.
-    pub(crate) fn has_short_tables(&self) -> bool {
-        matches!(&self.index, Index::Tables(tables) if tables.has_short())
-    }
-
     /// The design of its tables, if it has some.
     pub(crate) fn design(&self) -> Option<&Design> {
         match &self.index {
             Index::Tables(tables) => Some(tables.design()),
             Index::Parts(_) => None,
+        }
+    }
+
+    /// Whether it has the tables or the part tables of a layout. Codecs and columns of tables may
+    /// differ, and so may the number of part tables where the set has a say in it.
+    pub(crate) fn is_laid_out_as(&self, layout: &IndexLayout) -> bool {
+        match (&self.index, layout) {
+            (Index::Tables(tables), IndexLayout::Tables(layout)) => {
+                let is_as_long = |table: &Table| table.geometry().block_bytes == layout.block_bytes;
+                *tables.design() == layout.design
+                    && tables.all().iter().all(is_as_long)
+                    && tables.has_short() == layout.has_short(self.count())
+            }
+            (Index::Parts(index), IndexLayout::Parts(layout)) => {
+                layout.radius.is_some() || index.part_count() == usize::from(layout.count)
+            }
+            _ => false,
         }
     }
 

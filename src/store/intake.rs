@@ -237,6 +237,7 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
                 let store = Manifest {
                     names: id_kind.filter(|kind| kind.is_named()),
                     recipe: packer.recipe.clone(),
+                    layout: packer.layout.advice(),
                     ..Manifest::empty(F::BITS as u16, radius, 0)
                 };
                 edit::replacement(&standing, entry, store, &pack.path)?

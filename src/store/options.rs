@@ -142,20 +142,13 @@ impl<F: Fingerprint> Packer<F> {
         self.execution.check_threads()
     }
 
-    /// The layout: as given, and what is not given as planned for a set of which `sample` tells the planner, who is
-    /// given as well.
+    /// As [`Layout::for_set`], of so many fingerprints.
     pub(super) fn choose_layout(
         &self,
         count: u64,
         sample: impl FnOnce(Planner) -> Result<Planner>,
     ) -> Result<(IndexLayout, Planner)> {
         let planner = self.layout.planner(F::BITS, count).costs(*self.execution.cost());
-        if let Some(parts) = self.layout.part_layout(F::BITS, count) {
-            return Ok((IndexLayout::Parts(parts), planner));
-        }
-        let planner = if self.layout.is_open() { sample(planner)? } else { planner };
-        let layout = self.layout.choose(&planner)?;
-        let planner = planner.short_tables(layout.short_tables).low_bits(layout.low_bits);
-        Ok((IndexLayout::Tables(layout), planner))
+        self.layout.for_set(planner, sample)
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn create<S: Storage>(
     let standing = Standing::read(path, &**storage)?;
     standing.remove_leftovers(path, &**storage)?;
     let manifest =
-        Manifest { next_segment: standing.next_segment, layout: Some(settings.text()), ..of_store };
+        Manifest { next_segment: standing.next_segment, layout: settings.advice(), ..of_store };
     begin_log(path, storage, standing, manifest, (shape, 0))
 }
 
@@ -61,8 +61,6 @@ pub(super) fn enliven<F: Fingerprint, S: Storage>(path: &Path, storage: &Arc<S>)
     let ids = with_ids > 0;
     let names = ids && base.manifest.names.is_some();
     let shape = RecordShape { ids, names, windows: base.manifest.windows.is_some() };
-    let largest = base.segments.iter().max_by_key(|segment| segment.count());
-    let settings = Settings::of_store(&base.manifest, largest.map(|segment| &**segment))?;
     let standing = Standing::read(path, &**storage)?;
     standing.remove_leftovers(path, &**storage)?;
     let mut manifest = base.manifest.clone();
@@ -71,7 +69,6 @@ pub(super) fn enliven<F: Fingerprint, S: Storage>(path: &Path, storage: &Arc<S>)
     let used_up = || Error::NoSegmentNumber { path: path.to_path_buf() };
     manifest.generation = manifest.generation.checked_add(1).ok_or_else(used_up)?;
     manifest.next_segment = standing.next_segment;
-    manifest.layout = Some(settings.text());
     begin_log(path, storage, standing, manifest, (shape, next_id))
 }
 

@@ -136,7 +136,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             let create = || self.storage.spill();
             let set = Set::Memory { set, spare: Vec::new() };
             let mut source = SetSource { set, sum, meter: &meter, create: &create };
-            let layout = &self.settings.layout(count);
+            let layout = &self.settings.layout(count)?;
             let mut times = PackTimes::default();
             let mut writer = SegmentWriter { files, meter: &meter, times: &mut times };
             let names = names.as_mut().map(|names| names as &mut dyn NameSource);

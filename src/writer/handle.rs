@@ -307,8 +307,9 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    /// Makes segments of all that was written, and of all segments one, or one per window: the smallest and fastest store.
-    /// Deleted records are gone from the disk then. Reads and writes the whole store.
+    /// Makes segments of all that was written, and of all segments one, or one per window, with the
+    /// files that [`Packer`](crate::Packer) would write. Deleted records are gone from the disk
+    /// then. Reads the whole store, and writes it unless it is so already.
     ///
     /// # Errors
     ///

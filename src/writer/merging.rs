@@ -10,11 +10,12 @@ use crate::fingerprint::Fingerprint;
 use crate::format::{Deletion, Manifest, log_name};
 use crate::log::LogWriter;
 use crate::merge::policy::{self, Candidate};
-use crate::merge::{MergeIds, MergeSource, Merging};
+use crate::merge::{MergeIds, MergeSource, Merging, sample};
 use crate::names::{LiveNames, NameSource, Naming};
 use crate::segment::source::SourceOfIds;
 use crate::segment::writer::SegmentWriter;
 use crate::segment::{PackTimes, Segment};
+use crate::snapshot::Snapshot;
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
 use crate::store::edit::{Added, Edit};
@@ -27,6 +28,15 @@ const RECORDS_PER_DELETION: u64 = 8;
 /// How often each byte may be written so that segments are merged while nothing is written. Merges that are needed
 /// are made whatever they write.
 pub(super) const IDLE_AMPLIFICATION: f64 = 8.0;
+
+/// How a merged segment is laid out.
+#[derive(Clone, Copy)]
+enum Merged {
+    /// As a pack of it.
+    Alone,
+    /// As segments of a store that grows.
+    OneOfSeveral,
+}
 
 impl<F: Fingerprint, S: Storage> Core<F, S> {
     /// What a writer does at its end, so that the next one finds little to do: makes a segment of a
@@ -94,22 +104,50 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         self.merge(&numbers)
     }
 
-    /// Merges all segments of each window into one, or into as few as hold so many fingerprints, which no deletion concerns
-    /// any more.
+    /// Merges all segments of each window into one, or into as few as hold so many fingerprints,
+    /// which no deletion concerns any more, and which have the layout that a pack of them has.
     pub(super) fn merge_all(&self) -> Result<()> {
-        let base = self.front().base.clone();
+        let _alone = locked(&self.merging);
         let most = self.settings.most_fingerprints();
-        let groups = policy::all(&candidates(&base), most, |number| is_touched(&base, number));
-        drop(base);
+        let groups = policy::all(&candidates(&self.front().base.clone()), most, |_| true);
         for numbers in groups {
-            self.merge(&numbers)?;
+            match numbers[..] {
+                [only] if self.is_as_packed(only)? => {}
+                _ => drop(self.merge_alone(&numbers, Merged::Alone)?),
+            }
         }
         Ok(())
+    }
+
+    /// Whether no deletion concerns a segment, and it has the tables that a pack of its fingerprints
+    /// would choose. Reads the fingerprints, unless all is said of the layout.
+    fn is_as_packed(&self, number: u64) -> Result<bool> {
+        let base = self.front().base.clone();
+        let Some(segment) = base.segments.iter().find(|segment| segment.number() == number) else {
+            return Ok(true);
+        };
+        if is_touched(&base, number) {
+            return Ok(false);
+        }
+        let alone = base.restricted(|place| base.segments[place].number() == number);
+        let alone = Snapshot::new(Arc::new(alone), Vec::new());
+        let (count, costs) = (segment.count(), self.execution.cost());
+        let layout = self.execution.install(|| {
+            self.settings.layout_alone((count, costs), |planner| {
+                sample(&alone, planner, &self.execution.meter())
+            })
+        })??;
+        Ok(segment.is_laid_out_as(&layout))
     }
 
     /// Makes one segment of some; tells whether they were there to the end.
     fn merge(&self, numbers: &[u64]) -> Result<bool> {
         let _alone = locked(&self.merging);
+        self.merge_alone(numbers, Merged::OneOfSeveral)
+    }
+
+    /// As [`Self::merge`], where nobody else merges meanwhile.
+    fn merge_alone(&self, numbers: &[u64], merged: Merged) -> Result<bool> {
         let base = self.front().base.clone();
         if !has_all(&base.manifest, numbers) {
             return Ok(false);
@@ -137,7 +175,13 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             let create = || self.storage.spill();
             let mut source = MergeSource::new(&merging, &meter, &create);
             let mut ids = MergeIds(&merging);
-            let layout = &self.settings.layout(merging.count());
+            let (count, costs) = (merging.count(), self.execution.cost());
+            let layout = &match merged {
+                Merged::Alone => self.settings.layout_alone((count, costs), |planner| {
+                    sample(merging.snapshot(), planner, &meter)
+                })?,
+                Merged::OneOfSeveral => self.settings.layout(count)?,
+            };
             let mut times = PackTimes::default();
             let files = &mut files;
             let mut writer = SegmentWriter { files, meter: &meter, times: &mut times };

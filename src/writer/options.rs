@@ -59,8 +59,10 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    /// For a radius of 3, with ids, without windows of time, and with the tables that a
-    /// [`Packer`](crate::Packer) would choose for ten million uniform fingerprints.
+    /// For a radius of 3, with ids, and without windows of time. Segments have the tables that a
+    /// [`Packer`](crate::Packer) would choose for ten million uniform fingerprints, or for more
+    /// where a segment has more; very small ones have one table. Those of a [full
+    /// merge](crate::Writer::merge_all) have the tables that it would choose for them.
     pub fn new() -> Self {
         Self {
             layout: Layout::new(),

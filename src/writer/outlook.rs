@@ -33,8 +33,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// As [`Planner::best`](crate::Planner::best); whatever layout a store remembers is no reason.
     pub fn full_merge(&self) -> Result<FullMerge> {
         let base = &self.parts().base;
-        let largest = base.segments.iter().max_by_key(|segment| segment.count());
-        let settings = Settings::of_store(&base.manifest, largest.map(|segment| &**segment))?;
+        let settings = Settings::of_store::<F>(&base.manifest)?;
         let mut by_window: BTreeMap<u64, u64> = BTreeMap::new();
         for (place, segment) in base.segments.iter().enumerate() {
             let count = by_window.entry(base.manifest.window(place)).or_default();
@@ -64,7 +63,7 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// Bytes and time of a search of a segment of so many fingerprints.
     fn planned(&self, settings: &Settings, count: u64) -> Result<(u64, f64)> {
-        let layout = match settings.layout(count) {
+        let layout = match settings.layout_alone((count, Costs::shipped()), Ok)? {
             IndexLayout::Tables(layout) => layout,
             IndexLayout::Parts(PartLayout { count: parts, .. }) => {
                 let bytes = multi_index::file_bytes(F::BITS, parts, count);

@@ -1,12 +1,12 @@
 //! How new segments are laid out, as the store remembers it.
 
+use crate::costs::Costs;
 use crate::design::Design;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::format::{self, GROUP_BITS, MOST_ROWS, Manifest, low_widths};
+use crate::format::{MOST_ROWS, Manifest};
 use crate::multi_index::PartLayout;
-use crate::plan::{IndexLayout, Layout, TableLayout};
-use crate::segment::{Index, Segment};
+use crate::plan::{IndexLayout, Layout, Planner, TableLayout};
 
 /// Fingerprints below which one table is enough: to scan it takes a microsecond.
 const SMALL: u64 = 1 << 12;
@@ -17,117 +17,71 @@ const EXPECTED: u64 = 10_000_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     bits: u32,
-    radius: u32,
-    /// Of segments with tables; `None` if they have bases.
-    tables: Option<TableLayout>,
-    /// The number of part tables beside a base; `None` if it is chosen by the number of fingerprints.
-    parts: Option<u16>,
+    /// What is said of it.
+    said: Layout,
+    /// Of segments with tables, of up to [`EXPECTED`] fingerprints; `None` if they have bases.
+    usual: Option<TableLayout>,
 }
 
 impl Settings {
-    /// What is given for fingerprints of so many bits, and for what is not, what a pack of
-    /// [`EXPECTED`] uniform ones would choose.
-    pub(crate) fn plan(bits: u32, options: &Layout) -> Result<Self> {
-        let Layout { radius, parts, .. } = *options;
-        let tables = if options.part_layout(bits, EXPECTED).is_some() {
-            None
-        } else {
-            let planner = options.planner(bits, EXPECTED);
-            Some(options.choose(&planner)?)
+    /// What is said for fingerprints of so many bits, and for what is not, what a pack of
+    /// [`EXPECTED`] uniform ones would choose: a search goes through all segments of a store, which
+    /// is expected to grow.
+    pub(crate) fn plan(bits: u32, said: &Layout) -> Result<Self> {
+        let usual = match said.part_layout(bits, EXPECTED) {
+            Some(_) => None,
+            None => Some(said.choose(&said.planner(bits, EXPECTED))?),
         };
-        Ok(Self { bits, radius, tables, parts })
+        Ok(Self { bits, said: said.clone(), usual })
     }
 
-    /// What a manifest says; else that of its largest segment.
-    pub(crate) fn of_store<F: Fingerprint>(
-        manifest: &Manifest,
-        largest: Option<&Segment<F>>,
-    ) -> Result<Self> {
-        let radius = manifest.radius.into();
-        if let Some(text) = &manifest.layout {
-            return Self::of_text(F::BITS, radius, text);
-        }
-        let design = largest.and_then(|segment| segment.design().cloned());
-        let table = largest.and_then(|segment| segment.tables().first());
-        let block_bytes = table.map(|table| table.geometry().block_bytes);
-        let parts = match largest.map(Segment::index) {
-            Some(Index::Parts(index)) if F::BITS <= u64::BITS => Some(index.part_count() as u16),
-            _ => None,
-        };
-        let short_tables = largest.is_some_and(|segment| segment.has_short_tables());
-        let options =
-            Layout { design, block_bytes, short_tables, parts, ..Layout::for_radius(radius) };
-        Self::plan(F::BITS, &options)
-    }
-
-    /// Of the text of a LAYOUT section. It is advice, and comes from outside: what nobody knows, and what cannot be, is
-    /// passed over.
-    fn of_text(bits: u32, radius: u32, text: &str) -> Result<Self> {
-        let value = |wanted: &str| {
-            let words = text.split(' ').filter_map(|word| word.split_once('='));
-            words.filter(|(key, _)| *key == wanted).map(|(_, value)| value).next()
-        };
-        let number = |wanted: &str| value(wanted).and_then(|value| value.parse().ok());
-        let design = value("design").and_then(|value| Design::read(bits, value).ok());
-        let codec = value("codec").and_then(|value| value.parse().ok());
-        let block_bytes = number("block-bytes").filter(|&bytes| format::is_block_bytes(bytes));
-        let low_bits =
-            number("low-bits").filter(|low_bits| low_widths(bits).any(|width| width == *low_bits));
-        let parts = value("parts").and_then(|value| value.parse().ok());
-        let parts = parts.filter(|&parts: &u16| u32::from(parts) <= bits / GROUP_BITS);
-        let short_tables = value("tables") == Some("short");
-        let options = Layout {
-            design,
-            block_bytes,
-            codec,
-            low_bits,
-            short_tables,
-            parts,
-            ..Layout::for_radius(radius)
-        };
-        Self::plan(bits, &options)
+    /// What a manifest says.
+    pub(crate) fn of_store<F: Fingerprint>(manifest: &Manifest) -> Result<Self> {
+        let advice = manifest.layout.as_deref().unwrap_or_default();
+        Self::plan(F::BITS, &Layout::of_advice(F::BITS, manifest.radius.into(), advice))
     }
 
     /// The text of a LAYOUT section.
-    pub(crate) fn text(&self) -> String {
-        let Some(TableLayout { design, block_bytes, codec, low_bits, short_tables }) = &self.tables
-        else {
-            return self.parts.map_or(String::new(), |parts| format!("parts={parts}"));
-        };
-        let mut text = format!("design={design} block-bytes={block_bytes}");
-        if let Some(codec) = codec {
-            text += &format!(" codec={codec}");
-        }
-        if let Some(low_bits) = low_bits {
-            text += &format!(" low-bits={low_bits}");
-        }
-        if *short_tables {
-            text += " tables=short";
-        }
-        text
+    pub(crate) fn advice(&self) -> Option<String> {
+        self.said.advice()
     }
 
     /// The most fingerprints that a segment takes.
     pub(crate) fn most_fingerprints(&self) -> u64 {
-        match self.tables {
+        match self.usual {
             Some(_) => u64::MAX,
             None => MOST_ROWS,
         }
     }
 
-    /// The layout of a segment of so many fingerprints.
-    pub(crate) fn layout(&self, count: u64) -> IndexLayout {
-        let Some(mut layout) = self.tables.clone() else {
-            let given = self.parts.filter(|_| count >= SMALL);
-            let given = given.map(|count| PartLayout { count, radius: None });
-            let planned = || PartLayout::planned(self.bits, count, self.radius);
-            return IndexLayout::Parts(given.unwrap_or_else(planned));
+    /// The layout of a segment of so many fingerprints, one of several.
+    pub(crate) fn layout(&self, count: u64) -> Result<IndexLayout> {
+        let Some(usual) = &self.usual else {
+            let layout = self.said.part_layout(self.bits, count).filter(|_| count >= SMALL);
+            let planned = || PartLayout::planned(self.bits, count, self.said.radius);
+            return Ok(IndexLayout::Parts(layout.unwrap_or_else(planned)));
+        };
+        let mut layout = match count > EXPECTED {
+            true => self.said.choose(&self.said.planner(self.bits, count))?,
+            false => usual.clone(),
         };
         let single = Design::named_for(self.bits, "single");
         if let Some(single) = single.filter(|_| count < SMALL) {
-            layout.design = single;
+            let (low_bits, short_tables) = (self.said.low_bits, self.said.short_tables);
+            layout = TableLayout { design: single, low_bits, short_tables, ..layout };
         }
-        IndexLayout::Tables(layout)
+        Ok(IndexLayout::Tables(layout))
+    }
+
+    /// The layout of the only segment of a window, of so many fingerprints, of which `sample` tells
+    /// the planner: the one that a pack of them has.
+    pub(crate) fn layout_alone(
+        &self,
+        (count, costs): (u64, &Costs),
+        sample: impl FnOnce(Planner) -> Result<Planner>,
+    ) -> Result<IndexLayout> {
+        let planner = self.said.planner(self.bits, count).costs(*costs);
+        self.said.for_set(planner, sample).map(|(layout, _)| layout)
     }
 }
 
@@ -137,7 +91,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::format::{Codec, MANIFEST_NAME};
+    use crate::format::MANIFEST_NAME;
     use crate::{Error, Packer, Store, StoreOptions, WriterOptions};
 
     fn change_manifest(path: &Path, change: impl FnOnce(&mut Manifest)) {
@@ -194,25 +148,6 @@ mod tests {
                 store.snapshot().full_merge().unwrap();
                 store.verify().unwrap();
             }
-        }
-    }
-
-    #[test]
-    fn what_of_a_layout_can_be_is_used() {
-        let text = "design=thirds block-bytes=0 low-bits=16 codec=zip";
-        let settings = Settings::of_text(64, 3, text).unwrap();
-        let TableLayout { design, block_bytes, codec, low_bits, .. } = settings.tables.unwrap();
-        assert_eq!((design.name(), codec, low_bits), (Some("thirds"), None, Some(16)));
-        assert!(format::is_block_bytes(block_bytes));
-        let text = "design=0 block-bytes=1024 low-bits=7 codec=gap";
-        let settings = Settings::of_text(64, 3, text).unwrap();
-        let TableLayout { block_bytes, codec, low_bits, .. } = settings.tables.unwrap();
-        assert_eq!((block_bytes, codec), (1024, Some(Codec::Gap)));
-        // There are no 7 low bits; the short tables that are chosen have others.
-        assert_ne!(low_bits, Some(7));
-        for design in ["24,20,20", "0..16,0..16+40..48"] {
-            let text = format!("design={design} block-bytes=256");
-            assert_eq!(Settings::of_text(64, 3, &text).unwrap().text(), text);
         }
     }
 

@@ -12,7 +12,8 @@ use crate::format::{LogHeader, log_name};
 use crate::plan::Layout;
 use crate::store::simulated::Random;
 use crate::{
-    Design, Durability, Error, Execution, Packer, Store, StoreOptions, Writer, WriterOptions,
+    Design, Durability, Error, Execution, Packer, Prefer, Store, StoreOptions, Writer,
+    WriterOptions,
 };
 
 fn options() -> WriterOptions {
@@ -40,6 +41,109 @@ fn closed(path: &Path, close: bool) {
 
 fn count(path: &Path) -> crate::Result<usize> {
     Ok(Store::open(path)?.iter().count())
+}
+
+/// The files of the only segment of a store, by what their names say beside its number.
+fn files_of_segment(path: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_string();
+        if name.starts_with("segment-") {
+            let (_, rest) = name.split_at("segment-0000000000000000-".len());
+            files.push((rest.to_string(), fs::read(&path).unwrap()));
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn a_full_merge_makes_the_files_of_a_pack() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut random = Random::new(5);
+    let uniform: Vec<u64> = (0..70_000).map(|_| random.next()).collect();
+    let near: Vec<u64> = (0..30_000).map(|i| uniform[i / 20] ^ 1 << (i % 61)).collect();
+    let numbers: Vec<u64> = (0..9000).map(|i| i * 3).collect();
+    let layouts = [
+        Layout::new(),
+        Layout::new().k(8).prefer(Prefer::Size),
+        Layout::new().prefer(Prefer::Speed),
+        Layout::new().design("thirds".parse().unwrap()),
+        Layout::new().block_bytes(512),
+    ];
+    let sets = [uniform.clone(), near, numbers, uniform[..5].to_vec()];
+    for (number, (set, layout)) in sets.iter().zip(&layouts).enumerate() {
+        for layout in [layout, &layouts[0]] {
+            let path = directory.path().join(format!("{number}"));
+            let _ = fs::remove_dir_all(&path);
+            let packed = directory.path().join(format!("{number}-packed"));
+            let records = set.iter().copied().zip(0u64..);
+            let packer = Packer::new().layout(layout.clone()).replace(true);
+            packer.pack_with_ids(&packed, records.clone()).unwrap();
+            let create = StoreOptions::new().layout(layout.clone()).writer(options());
+            let writer = create.create(&path).unwrap();
+            // A segment that is alone already, or several.
+            let pieces = [1, 3][number % 2];
+            for piece in records.collect::<Vec<_>>().chunks(set.len().div_ceil(pieces)) {
+                writer.insert_batch(piece).unwrap();
+                writer.flush().unwrap();
+            }
+            writer.merge_all().unwrap();
+            let (merged, packed) = (files_of_segment(&path), files_of_segment(&packed));
+            let names = |files: &[(String, Vec<u8>)]| -> Vec<String> {
+                files.iter().map(|(name, bytes)| format!("{name} {}", bytes.len())).collect()
+            };
+            assert_eq!(names(&merged), names(&packed), "{number} {layout:?}");
+            assert!(merged == packed, "{number} {layout:?}");
+            let generation = || Store::open(&path).unwrap().generation();
+            let before = generation();
+            writer.merge_all().unwrap();
+            assert_eq!(generation(), before, "nothing is left to do");
+        }
+    }
+}
+
+#[test]
+fn a_full_merge_gives_segments_the_parts_that_were_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let create = StoreOptions::new().width::<[u64; 4]>().layout(Layout::new().parts(11));
+    let writer = create.ids(None).writer(options()).create(&path).unwrap();
+    let set: Vec<[u64; 4]> = (0..100).map(|i| [i, i * i, 7, i << 40]).collect();
+    writer.insert_fingerprints(&set).unwrap();
+    writer.flush().unwrap();
+    writer.merge_all().unwrap();
+    let packed = directory.path().join("packed");
+    let packer = Packer::new().width::<[u64; 4]>().layout(Layout::new().parts(11));
+    packer.pack(&packed, set).unwrap();
+    let merged = files_of_segment(&path);
+    assert_eq!(merged.len(), 12);
+    assert!(merged == files_of_segment(&packed));
+}
+
+#[test]
+fn what_was_said_of_the_layout_of_a_pack_holds_for_what_is_inserted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let designs = || -> Vec<String> {
+        let stats = Store::open(&path).unwrap().stats().unwrap();
+        let of_segment =
+            |segment: &crate::SegmentStats| segment.design.as_ref().unwrap().to_string();
+        stats.segments.iter().map(of_segment).collect()
+    };
+    for (said, expected) in [(Some("quarters"), "quarters"), (None, "single")] {
+        let mut packer = Packer::new().replace(true);
+        if let Some(design) = said {
+            packer = packer.with_layout(|it| it.design(design.parse().unwrap()));
+        }
+        packer.pack(&path, (0..5000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15))).unwrap();
+        let writer = options().open(&path).unwrap();
+        writer.insert_fingerprints(&[1, 2, 3]).unwrap();
+        writer.flush().unwrap();
+        writer.merge_all().unwrap();
+        assert_eq!(designs(), [expected]);
+    }
 }
 
 #[test]

@@ -112,7 +112,7 @@ pub enum Part {
     Histogram,
 }
 
-const MANIFEST: &str = "manifest.fps";
+pub const MANIFEST: &str = "manifest.fps";
 
 /// Where the blocks of every table start (section 6).
 const BLOCKS_START: usize = 4096;

@@ -82,7 +82,16 @@ fn pack_as<F: Fingerprint>(spec: &BaseSpec, path: &Path, own: impl Fn(u64) -> F 
             packer.pack_with_ids(path, pairs).unwrap()
         }
     };
+    finish(path);
+}
+
+/// Leaves what a vector has of a packed store.
+fn finish(path: &Path) {
     fs::remove_file(path.join("lock")).unwrap();
+    let manifest = path.join(forge::MANIFEST);
+    let mut bytes = fs::read(&manifest).unwrap();
+    forge::writer::drop_layout(&mut bytes);
+    fs::write(manifest, bytes).unwrap();
 }
 
 /// Packs a segment with a base and ids.
@@ -95,7 +104,7 @@ fn pack_wide<F: Fingerprint>(segment: &SegmentSpec, path: &Path) {
     });
     let packer = Packer::new().width::<F>().layout(Layout::new().k(3).parts(parts as u16));
     packer.execution(Execution::new().threads(1)).pack_with_ids(path, pairs).unwrap();
-    fs::remove_file(path.join("lock")).unwrap();
+    finish(path);
 }
 
 /// The vectors of every width that the library packs.

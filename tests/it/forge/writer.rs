@@ -138,6 +138,34 @@ fn section(kind: u128, flags: u128, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// A field of up to 8 bytes of a structure, which starts at the start of `bytes`.
+fn get(bytes: &[u8], table: &str, field: &str) -> u64 {
+    let (offset, length) = spec::offsets(table)[field];
+    super::read(&bytes[offset..offset + length.expect("a field has a length")])
+}
+
+/// Leaves out the LAYOUT section of a manifest, which a pack writes of what was said of the layout:
+/// most vectors have none.
+pub fn drop_layout(manifest: &mut Vec<u8>) {
+    const LAYOUT: u64 = 4;
+    let mut at = end("manifest-header");
+    while at < manifest.len() {
+        let header = &manifest[at..];
+        let payload = get(header, "section-header", "payload_bytes") as usize;
+        let bytes = (end("section-header") + payload).next_multiple_of(8);
+        if get(header, "section-header", "kind") == LAYOUT {
+            manifest.drain(at..at + bytes);
+            let count = get(manifest, "manifest-header", "section_count");
+            put(manifest, "manifest-header", "section_count", u128::from(count) - 1);
+            let bytes = manifest.len() as u128;
+            put(manifest, "manifest-header", "file_bytes", bytes);
+            reseal_header(manifest);
+            return;
+        }
+        at += bytes;
+    }
+}
+
 /// Files of a segment that were written.
 pub struct Written {
     /// That of the segment.
