@@ -318,7 +318,7 @@ fn every_flipped_byte_of_tables_of_32_bits_is_answered_rightly_or_refused() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
     let mut random = Random(12);
-    let set: BTreeSet<u32> = (0..200).map(|_| random.next() as u32).collect();
+    let set: BTreeSet<u32> = (0..90).map(|_| random.next() as u32).collect();
     let all: Vec<u32> = set.iter().copied().collect();
     let design = Design::named_for(32, "halves").unwrap();
     let packer = Packer::new()
@@ -365,6 +365,6 @@ fn every_flipped_byte_of_tables_of_32_bits_is_answered_rightly_or_refused() {
         }
         fs::write(&file, &good).unwrap();
     }
-    assert!(at_open > 300 && later > 5000, "{at_open} at open, {later} later");
+    assert!(at_open > 300 && later > 2000, "{at_open} at open, {later} later");
     open(&path).verify().unwrap();
 }
