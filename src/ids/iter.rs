@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::vec;
 
 use super::reader::IdColumn;
-use crate::error::{Error, Result};
+use crate::error::{Corruption, Error, Result};
 use crate::id::{FromId, IdKind, IdRef};
 use crate::names::{Naming, Renumbering};
 
@@ -252,10 +252,16 @@ impl IdRun {
             }
             IdSource::Memory(ids) => ids.next(),
         };
-        Ok(match &self.numbering {
-            Numbering::Renumbered(numbers) => number.map(|number| numbers.get(number)),
-            _ => number,
-        })
+        let (Some(id), Numbering::Renumbered(numbers)) = (number, &self.numbering) else {
+            return Ok(number);
+        };
+        match (numbers.get(id), &self.from) {
+            (None, IdSource::Column { column, .. }) => {
+                let names = numbers.len();
+                Err(column.error(0, Corruption::NameNumber { id, names }))
+            }
+            (number, _) => Ok(number),
+        }
     }
 
     /// Puts the next name in place of `name`; `false` at the end.

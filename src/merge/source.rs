@@ -170,11 +170,22 @@ impl<F: Fingerprint> Merging<F> {
         self.numbers.get(place)
     }
 
-    /// The number that a deletion of the segment with this number has in the merged one.
-    pub(crate) fn renumber(&self, segment: u64, deletion: &mut Deletion<F>) {
-        if let Some(numbers) = self.numbers_of(segment) {
-            deletion.renumber(|id| numbers.get(id));
+    /// Gives a deletion of the segment with this number the number that its id has in the merged
+    /// one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`]: [NAM-13].
+    pub(crate) fn renumber(&self, segment: u64, deletion: &mut Deletion<F>) -> Result<()> {
+        let (Some(id), Some(numbers)) = (deletion.id(), self.numbers_of(segment)) else {
+            return Ok(());
+        };
+        if let Some(number) = numbers.get(id) {
+            deletion.renumber(|_| number);
+            return Ok(());
         }
+        let of_segment = self.segments().iter().find(|at| at.number() == segment);
+        of_segment.and_then(|at| at.names()).map_or(Ok(()), |names| names.check_number(id))
     }
 
     /// The names of the merged segment, if its ids are names.

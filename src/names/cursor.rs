@@ -29,7 +29,7 @@ pub(super) struct Walk {
     group: (usize, Box<List>),
     head: Vec<u8>,
     name: Vec<u8>,
-    /// With how many bytes of the name before it that begins.
+    /// Length of its longest common prefix with the name before it.
     same: usize,
     /// The bytes before this one were asked for.
     asked: usize,
@@ -54,7 +54,7 @@ impl NameCursor {
         &self.walk.name
     }
 
-    /// With how many bytes of the name before it that begins, and no more.
+    /// Length of its longest common prefix with the name before it.
     pub(crate) fn same(&self) -> usize {
         self.walk.same
     }

@@ -18,7 +18,7 @@ pub(super) const MOST_LISTED: usize = GROUP_NAMES as usize - 1;
 /// Bytes of an integer at most: no name has more bytes than 3 of these say, nor a rest more bits.
 const MOST_LEB_BYTES: u32 = 3;
 
-/// Number of bytes with which both begin.
+/// Length of the longest common prefix.
 #[inline]
 pub(super) fn shared(before: &[u8], name: &[u8]) -> usize {
     let mut same = 0;
@@ -41,7 +41,7 @@ pub(super) struct ListWriter {
 }
 
 impl ListWriter {
-    /// Adds a name that begins with `shared` bytes of the one before it, and no more.
+    /// Adds a name whose longest common prefix with the one before it has `shared` bytes.
     pub(super) fn push(&mut self, encoder: &Encoder, shared: usize, name: &[u8]) {
         let start = self.codes.len();
         encoder.push(&name[shared..], &mut self.codes);

@@ -14,6 +14,8 @@ use crate::error::Result;
 use crate::format::{NamesHeader, PAGE_NAMES};
 
 /// The names of several files in order, each once; of each file all, or those that are marked.
+/// Going over them takes O(n f) steps for n names of f files, few of which compare names, and memory
+/// for two names and two lists of each file.
 pub(crate) struct MergedNames {
     inputs: Vec<Input>,
     /// For each file the new number of each of its names.
@@ -21,8 +23,7 @@ pub(crate) struct MergedNames {
     counts: NameCounts,
 }
 
-/// A file, and where there are marks, that its names have which are wanted: bit i is that of name
-/// i.
+/// A file; and where not all of its names are wanted, a mark for each: bit i is that of name i.
 type Input = (Arc<NameColumn>, Option<BitVec<usize>>);
 
 /// The names of a file that are wanted.
@@ -39,7 +40,7 @@ struct Wanted<'a> {
 struct Head<'a> {
     input: usize,
     names: Wanted<'a>,
-    /// With how many bytes of the name that was taken last it begins.
+    /// Length of its longest common prefix with the name that was taken last.
     same: usize,
 }
 
@@ -51,11 +52,14 @@ impl<'a> Wanted<'a> {
         Self { cursor: column.cursor(), marks, next: 0, end }
     }
 
-    /// Goes to the next name, if there is one; gives with how many bytes of the one before it that
-    /// begins.
-    fn advance(&mut self) -> Result<Option<usize>> {
+    /// Goes to the next name that is wanted, if there is one; gives the length of its longest common
+    /// prefix with the one that was wanted before it. Calls `check` now and then.
+    fn advance(&mut self, check: &dyn Fn() -> Result<()>) -> Result<Option<usize>> {
         let mut same = usize::MAX;
         while self.next < self.end {
+            if self.next.is_multiple_of(PAGE_NAMES) {
+                check()?;
+            }
             if self.cursor.next()?.is_none() {
                 return Ok(None);
             }
@@ -80,8 +84,8 @@ impl<'a> Wanted<'a> {
 
 /// The place of the least name. All names are no less than the one that was taken last.
 ///
-/// What begins with more bytes of that one is less, so only names that begin with the same number
-/// of them are compared, and only behind them (Ng and Kakehi, *Merging string sequences by longest
+/// A name that has more bytes in common with that one is less than one that has fewer. So only names
+/// that have equally many are compared, and only behind these (Ng and Kakehi, *Merging string sequences by longest
 /// common prefixes*, IPSJ Digital Courier 2008).
 fn least(heads: &mut [Head<'_>]) -> Option<usize> {
     let most = heads.iter().map(|head| head.same).max()?;
@@ -120,7 +124,7 @@ impl MergedNames {
         let mut heads = Vec::new();
         for (input, file) in inputs.iter().enumerate() {
             let mut names = Wanted::new(file);
-            if names.advance()?.is_some() {
+            if names.advance(check)?.is_some() {
                 heads.push(Head { input, names, same: 0 });
             }
         }
@@ -131,12 +135,9 @@ impl MergedNames {
             if last_bytes != Some(name.len()) || *same < name.len() {
                 counts.add(name, *same);
                 last_bytes = Some(name.len());
-                if counts.names.is_multiple_of(PAGE_NAMES) {
-                    check()?;
-                }
             }
             builders[*input].push(names.number(), counts.names - 1);
-            match names.advance()? {
+            match names.advance(check)? {
                 Some(of_last) => *same = of_last,
                 None => drop(heads.swap_remove(place)),
             }
@@ -161,21 +162,24 @@ impl MergedNames {
 impl NameSource for MergedNames {
     /// Compares numbers in place of names.
     fn visit(&mut self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        // Who writes the names looks at the clock.
+        let unchecked = || Ok(());
         let mut heads = Vec::new();
         for (file, numbers) in self.inputs.iter().zip(&self.numbers) {
             let mut names = Wanted::new(file);
-            if names.advance()?.is_some() {
+            if names.advance(&unchecked)?.is_some() {
                 heads.push((numbers.get(names.number()), names, numbers));
             }
         }
         let mut given = None;
+        // All names that are given have numbers: those were counted in the same files.
         while let Some(place) = (0..heads.len()).min_by_key(|&place| heads[place].0) {
             let (number, names, numbers) = &mut heads[place];
-            if given != Some(*number) {
-                given = Some(*number);
+            if given != *number {
+                given = *number;
                 sink(names.name())?;
             }
-            match names.advance()? {
+            match names.advance(&unchecked)? {
                 Some(_) => *number = numbers.get(names.number()),
                 None => drop(heads.swap_remove(place)),
             }

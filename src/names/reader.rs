@@ -98,6 +98,15 @@ impl NameColumn {
         self.decoder.heap_bytes() + self.fronts.heap_bytes() + self.groups.heap_bytes()
     }
 
+    /// Checks that there is a name with this number [NAM-13].
+    pub(crate) fn check_number(&self, number: u64) -> Result<()> {
+        if number < self.len() {
+            return Ok(());
+        }
+        let corruption = Corruption::NameNumber { id: number, names: self.len() };
+        Err(self.error(0, corruption))
+    }
+
     /// Puts name number `number`, which must be less than [`Self::len`], in the place of `name`.
     /// Decodes as many bytes as it has.
     ///
@@ -105,10 +114,7 @@ impl NameColumn {
     ///
     /// [`Error::Corrupt`]: [NAM-13], [NAM-4] to [NAM-9], as far as it reads.
     pub(crate) fn name(&self, number: u64, name: &mut Vec<u8>) -> Result<()> {
-        if number >= self.len() {
-            let corruption = Corruption::NameNumber { id: number, names: self.len() };
-            return Err(self.error(0, corruption));
-        }
+        self.check_number(number)?;
         let page = self.page(number / PAGE_NAMES)?;
         prefetch(&self.bytes[page.bytes.start..page.front_end]);
         let place = (number % PAGE_NAMES) as usize;

@@ -30,7 +30,6 @@ struct Head {
 
 impl Renumbering {
     /// Number of names.
-    #[cfg(test)]
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -41,9 +40,12 @@ impl Renumbering {
         (size_of::<Head>() * self.heads.capacity() + 8 * self.words.capacity()) as u64
     }
 
-    /// The new number of the name with the number `old`, which is less than [`Self::len`]; of a
-    /// name that was left out, some number. Takes constant time.
-    pub(crate) fn get(&self, old: u64) -> u64 {
+    /// The new number of the name with the number `old`, of a name that was left out some number;
+    /// `None` where there is no such name. Takes constant time.
+    pub(crate) fn get(&self, old: u64) -> Option<u64> {
+        if old >= self.len {
+            return None;
+        }
         let place = (old % TOGETHER) as u32;
         let Head { base, words_at, high_words, low_bits } = self.heads[(old / TOGETHER) as usize];
         let words = &self.words[words_at as usize..];
@@ -60,7 +62,7 @@ impl Renumbering {
             left -= ones;
         }
         let low = low_of(&words[usize::from(high_words)..], low_bits.into(), place.into());
-        base + ((high - u64::from(place)) << low_bits | low)
+        Some(base + ((high - u64::from(place)) << low_bits | low))
     }
 }
 
@@ -180,10 +182,11 @@ mod tests {
             let made = builder.finish(names);
             prop_assert_eq!(made.len(), names);
             for (old, new) in expected {
-                prop_assert_eq!(made.get(old), new);
+                prop_assert_eq!(made.get(old), Some(new));
             }
-            let all: Vec<u64> = (0..names).map(|old| made.get(old)).collect();
-            prop_assert!(all.is_sorted());
+            let all: Vec<u64> = (0..names).map_while(|old| made.get(old)).collect();
+            prop_assert!(all.is_sorted() && all.len() as u64 == names);
+            prop_assert_eq!((made.get(names), made.get(u64::MAX)), (None, None));
         }
     }
 

@@ -207,7 +207,7 @@ proptest! {
             prop_assert_eq!(numbers.len(), names.len() as u64);
             for (old, name) in names.iter().enumerate().filter(|(old, _)| marks[*old]) {
                 let expected = union.binary_search(name).unwrap() as u64;
-                prop_assert_eq!(numbers.get(old as u64), expected);
+                prop_assert_eq!(numbers.get(old as u64), Some(expected));
             }
         }
         let (file, entry) = write(&mut merged);

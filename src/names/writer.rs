@@ -24,8 +24,9 @@ pub(crate) trait NameSource {
 }
 
 /// Writes a names file to `out`. Goes over the source twice, once for the code and once to write;
-/// or once, where the source knows what the header says. Tells `progress` after each page how many names were written, and in the first pass 0, and stops
-/// with the error that it gives. Memory: one page, and 24 bytes and a name for each 4096 names.
+/// or once, where the source knows what the header says. Tells `progress` after each page how many
+/// names were written, and in the first pass 0, and stops with the error that it gives. Memory: one
+/// page, and 24 bytes and a name for each 4096 names.
 pub(crate) fn write_names(
     source: &mut dyn NameSource,
     out: &mut dyn Write,
@@ -112,7 +113,7 @@ impl Default for NameCounts {
 }
 
 impl NameCounts {
-    /// Adds the next name, which begins with `same` bytes of the one before it, and no more.
+    /// Adds the next name, whose longest common prefix with the one before it has `same` bytes.
     pub(super) fn add(&mut self, name: &[u8], same: usize) {
         debug_assert!(name.len() <= MOST_NAME_BYTES, "a name of {} bytes", name.len());
         let rank = Rank::of(self.names);

@@ -167,7 +167,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
                 return Ok(None);
             }
             for (segment, deletion) in &mut kept {
-                merging.renumber(*segment, deletion);
+                merging.renumber(*segment, deletion)?;
             }
             let mut names = merging.take_names();
             let number = self.back().take_number(&self.path)?;

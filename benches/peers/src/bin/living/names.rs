@@ -153,7 +153,8 @@ fn time_cold_reads(path: &Path) -> Result<()> {
     let files = std::fs::read_dir(path)?.collect::<std::io::Result<Vec<_>>>()?;
     let sized = files.iter().map(|file| Ok((file.metadata()?.len(), file.path())));
     let sized = sized.collect::<std::io::Result<Vec<_>>>()?;
-    let (bytes, largest) = sized.into_iter().max().ok_or("no files")?;
+    let largest = sized.into_iter().max().filter(|(bytes, _)| *bytes >= 4096);
+    let (bytes, largest) = largest.ok_or("no file has 4 KiB")?;
     let file = std::fs::File::open(largest)?;
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random)?;
     let (mut times, mut page) = (Vec::new(), [0; 4096]);
