@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fpstore_corpus::{Dedup, Keep, Shape, Stored};
 
-use super::{RunArgs, end, help, monitor, stoppable};
+use super::{DecidingArgs, end, help, monitor, stoppable};
 use crate::by_recipe::RecipeArgs;
 use crate::failure::Failure;
 use crate::options::any_radius;
@@ -43,7 +43,7 @@ pub struct DecideArgs {
     wait: Option<Duration>,
 
     #[command(flatten)]
-    running: RunArgs,
+    deciding: DecidingArgs,
 }
 
 /// Decides.
@@ -63,9 +63,9 @@ pub fn decide(args: &DecideArgs) -> Result<(), Failure> {
     if let Some(most) = args.wait {
         dedup = dedup.wait(most);
     }
-    let (progress, quiet) = (args.running.progress(), args.running.quiet);
+    let (progress, quiet) = (args.deciding.run.progress(), args.deciding.run.quiet);
     let monitor = monitor(&progress, quiet, &args.results);
     stoppable(&progress)?;
-    let report = args.running.apply(dedup).monitor(monitor).again(&args.results);
+    let report = args.deciding.apply(dedup).monitor(monitor).again(&args.results);
     end(&progress, report, quiet)
 }

@@ -39,15 +39,11 @@ enum Command {
     Decide(decide::DecideArgs),
 }
 
-/// How a command that decides runs.
+/// How a command runs, and what it shows meanwhile.
 #[derive(clap::Args)]
 struct RunArgs {
     #[command(flatten)]
     threads: ThreadArgs,
-
-    /// The most memory to take, such as 4GiB [default: 1GiB]
-    #[arg(long, value_name = "SIZE")]
-    memory: Option<Size>,
 
     #[command(flatten)]
     progress: ProgressArgs,
@@ -62,9 +58,22 @@ impl RunArgs {
     fn progress(&self) -> Progress {
         Progress::new(self.progress.mode(self.quiet))
     }
+}
 
+/// How a command that decides runs.
+#[derive(clap::Args)]
+struct DecidingArgs {
+    /// The most memory to take, such as 4GiB [default: 1GiB]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
+
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+impl DecidingArgs {
     fn apply(&self, dedup: Dedup) -> Dedup {
-        let dedup = dedup.threads(self.threads.count());
+        let dedup = dedup.threads(self.run.threads.count());
         match self.memory {
             Some(memory) => dedup.memory(memory.0),
             None => dedup,
@@ -138,7 +147,7 @@ pub struct DedupArgs {
     checkpoint: f64,
 
     #[command(flatten)]
-    running: RunArgs,
+    deciding: DecidingArgs,
 
     #[command(flatten)]
     documents: DocumentArgs,
@@ -154,7 +163,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn dedup(args: &DedupArgs) -> Result<(), Failure> {
-    let (progress, quiet) = (args.running.progress(), args.running.quiet);
+    let (progress, quiet) = (args.deciding.run.progress(), args.deciding.run.quiet);
     let dedup = configured(args)?.monitor(monitor(&progress, quiet, &args.output));
     Used::nothing().stores(&args.against).check(&args.output)?;
     let options = args.documents.options();
@@ -208,7 +217,7 @@ fn configured(args: &DedupArgs) -> Result<Dedup, Failure> {
     if let Some(most) = args.wait {
         dedup = dedup.wait(most);
     }
-    Ok(args.running.apply(dedup))
+    Ok(args.deciding.apply(dedup))
 }
 
 /// Tells on standard error how far it is.

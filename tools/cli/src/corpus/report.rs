@@ -4,14 +4,12 @@ use std::path::PathBuf;
 
 use fpstore_corpus::Stored;
 
-use super::{help, monitor};
+use super::{RunArgs, help, monitor};
 use crate::apart::Used;
 use crate::failure::Failure;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
-use crate::progress::{Progress, ProgressArgs};
 use crate::target::{self, Target};
-use crate::threads::ThreadArgs;
 
 /// Shows in a page of HTML what was removed, and the pairs on both sides of the threshold
 #[derive(clap::Args)]
@@ -29,20 +27,12 @@ pub struct ReportArgs {
     #[arg(short, long)]
     force: bool,
 
-    #[command(flatten)]
-    threads: ThreadArgs,
-
     /// The most memory to take, such as 4GiB [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE")]
     memory: Option<Size>,
 
     #[command(flatten)]
-    progress: ProgressArgs,
-
-    /// No progress but that of --progress; warnings stay
-    #[arg(short, long)]
-    #[arg(hide_short_help = true)]
-    quiet: bool,
+    run: RunArgs,
 }
 
 /// Writes the page.
@@ -51,11 +41,11 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let inputs = stored.report().settings.find_inputs()?;
     let used = Used::nothing().files(inputs.files.iter().map(|input| &input.path));
     let target = Target::claim(&args.output, args.force, &used)?;
-    let (progress, stopper) = (Progress::new(args.progress.mode(args.quiet)), Stopper::default());
+    let (progress, stopper) = (args.run.progress(), Stopper::default());
     target::watch(&stopper, &progress, Some(&target))?;
-    let monitor = monitor(&progress, args.quiet, &args.results);
+    let monitor = monitor(&progress, args.run.quiet, &args.results);
     let memory = args.memory.map_or_else(memory::default_limit, |size| size.0);
-    let page = stored.page(args.threads.count(), memory, &monitor);
+    let page = stored.page(args.run.threads.count(), memory, &monitor);
     progress.finish();
     let mut output = target::output(Some(&target))?;
     output.bytes(page?.as_bytes())?;
