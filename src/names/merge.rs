@@ -14,8 +14,8 @@ use crate::error::Result;
 use crate::format::{NamesHeader, PAGE_NAMES};
 
 /// The names of several files in order, each once; of each file all, or those that are marked.
-/// Going over them takes O(n f) steps for n names of f files, few of which compare names, and memory
-/// for two names and two lists of each file.
+/// Going over them takes O(n f) steps for n names of f files, few of which compare names, and
+/// memory for two names and two lists of each file.
 pub(crate) struct MergedNames {
     inputs: Vec<Input>,
     /// For each file the new number of each of its names.
@@ -52,8 +52,8 @@ impl<'a> Wanted<'a> {
         Self { cursor: column.cursor(), marks, next: 0, end }
     }
 
-    /// Goes to the next name that is wanted, if there is one; gives the length of its longest common
-    /// prefix with the one that was wanted before it. Calls `check` now and then.
+    /// Goes to the next name that is wanted, if there is one; gives the length of its longest
+    /// common prefix with the one that was wanted before it. Calls `check` now and then.
     fn advance(&mut self, check: &dyn Fn() -> Result<()>) -> Result<Option<usize>> {
         let mut same = usize::MAX;
         while self.next < self.end {
@@ -84,9 +84,9 @@ impl<'a> Wanted<'a> {
 
 /// The place of the least name. All names are no less than the one that was taken last.
 ///
-/// A name that has more bytes in common with that one is less than one that has fewer. So only names
-/// that have equally many are compared, and only behind these (Ng and Kakehi, *Merging string sequences by longest
-/// common prefixes*, IPSJ Digital Courier 2008).
+/// A name that has more bytes in common with that one is less than one that has fewer. So only
+/// names that have equally many are compared, and only behind these (Ng and Kakehi, *Merging string
+/// sequences by longest common prefixes*, IPSJ Digital Courier 2008).
 fn least(heads: &mut [Head<'_>]) -> Option<usize> {
     let most = heads.iter().map(|head| head.same).max()?;
     let mut least = heads.iter().position(|head| head.same == most)?;

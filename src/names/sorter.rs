@@ -71,7 +71,7 @@ struct Entry<P> {
     payload: P,
 }
 
-/// With how many bytes all names begin.
+/// Length of the longest common prefix of all names.
 pub(super) fn common_bytes<'a>(mut names: impl Iterator<Item = &'a [u8]>) -> usize {
     let first = names.next().unwrap_or_default();
     names.fold(first.len(), |common, name| shared(&first[..common], name))

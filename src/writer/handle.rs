@@ -308,7 +308,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Makes segments of all that was written, and of all segments one, or one per window, with the
-    /// files that [`Packer`](crate::Packer) would write. Deleted records are gone from the disk
+    /// tables that [`Packer`](crate::Packer) would choose. Deleted records are gone from the disk
     /// then. Reads the whole store, and writes it unless it is so already.
     ///
     /// # Errors

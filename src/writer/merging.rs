@@ -31,11 +31,10 @@ pub(super) const IDLE_AMPLIFICATION: f64 = 8.0;
 
 /// How a merged segment is laid out.
 #[derive(Clone, Copy)]
-enum Merged {
-    /// As a pack of it.
-    Alone,
+enum LaidOut {
+    AsPack,
     /// As segments of a store that grows.
-    OneOfSeveral,
+    AsUsual,
 }
 
 impl<F: Fingerprint, S: Storage> Core<F, S> {
@@ -113,14 +112,16 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         for numbers in groups {
             match numbers[..] {
                 [only] if self.is_as_packed(only)? => {}
-                _ => drop(self.merge_alone(&numbers, Merged::Alone)?),
+                _ => {
+                    self.merge_locked(&numbers, LaidOut::AsPack)?;
+                }
             }
         }
         Ok(())
     }
 
-    /// Whether no deletion concerns a segment, and it has the tables that a pack of its fingerprints
-    /// would choose. Reads the fingerprints, unless all is said of the layout.
+    /// Whether no deletion concerns a segment, and it has the tables that a pack of its
+    /// fingerprints would choose. Reads the fingerprints, unless all is said of the layout.
     fn is_as_packed(&self, number: u64) -> Result<bool> {
         let base = self.front().base.clone();
         let Some(segment) = base.segments.iter().find(|segment| segment.number() == number) else {
@@ -133,7 +134,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let alone = Snapshot::new(Arc::new(alone), Vec::new());
         let (count, costs) = (segment.count(), self.execution.cost());
         let layout = self.execution.install(|| {
-            self.settings.layout_alone((count, costs), |planner| {
+            self.settings.layout_of_pack((count, costs), |planner| {
                 sample(&alone, planner, &self.execution.meter())
             })
         })??;
@@ -143,11 +144,11 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     /// Makes one segment of some; tells whether they were there to the end.
     fn merge(&self, numbers: &[u64]) -> Result<bool> {
         let _alone = locked(&self.merging);
-        self.merge_alone(numbers, Merged::OneOfSeveral)
+        self.merge_locked(numbers, LaidOut::AsUsual)
     }
 
     /// As [`Self::merge`], where nobody else merges meanwhile.
-    fn merge_alone(&self, numbers: &[u64], merged: Merged) -> Result<bool> {
+    fn merge_locked(&self, numbers: &[u64], laid_out: LaidOut) -> Result<bool> {
         let base = self.front().base.clone();
         if !has_all(&base.manifest, numbers) {
             return Ok(false);
@@ -176,11 +177,11 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             let mut source = MergeSource::new(&merging, &meter, &create);
             let mut ids = MergeIds(&merging);
             let (count, costs) = (merging.count(), self.execution.cost());
-            let layout = &match merged {
-                Merged::Alone => self.settings.layout_alone((count, costs), |planner| {
+            let layout = &match laid_out {
+                LaidOut::AsPack => self.settings.layout_of_pack((count, costs), |planner| {
                     sample(merging.snapshot(), planner, &meter)
                 })?,
-                Merged::OneOfSeveral => self.settings.layout(count)?,
+                LaidOut::AsUsual => self.settings.layout(count)?,
             };
             let mut times = PackTimes::default();
             let files = &mut files;

@@ -63,7 +63,7 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// Bytes and time of a search of a segment of so many fingerprints.
     fn planned(&self, settings: &Settings, count: u64) -> Result<(u64, f64)> {
-        let layout = match settings.layout_alone((count, Costs::shipped()), Ok)? {
+        let layout = match settings.layout_of_pack((count, Costs::shipped()), Ok)? {
             IndexLayout::Tables(layout) => layout,
             IndexLayout::Parts(PartLayout { count: parts, .. }) => {
                 let bytes = multi_index::file_bytes(F::BITS, parts, count);

@@ -75,7 +75,7 @@ impl Settings {
 
     /// The layout of the only segment of a window, of so many fingerprints, of which `sample` tells
     /// the planner: the one that a pack of them has.
-    pub(crate) fn layout_alone(
+    pub(crate) fn layout_of_pack(
         &self,
         (count, costs): (u64, &Costs),
         sample: impl FnOnce(Planner) -> Result<Planner>,
