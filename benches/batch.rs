@@ -14,7 +14,8 @@ mod sets;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use fpstore::{BatchPlan, Design, Execution, Layout, Packer, Store};
+use fpstore::query::BatchPlan;
+use fpstore::{Design, Execution, Layout, Packer, Store};
 use sets::Random;
 
 const SEED: u64 = 20_070_508;

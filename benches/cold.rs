@@ -34,7 +34,8 @@ mod linux {
     use std::path::{Path, PathBuf};
     use std::time::{Duration, Instant};
 
-    use fpstore::{AccessPath, Design, Layout, Match, OpenOptions, Packer};
+    use fpstore::stats::AccessPath;
+    use fpstore::{Design, Layout, Match, OpenOptions, Packer};
     use rustix::fs::{Advice, fadvise};
     use rustix::mm::{Advice as MapAdvice, madvise};
 

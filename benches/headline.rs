@@ -26,7 +26,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fpstore::{BatchPlan, Design, Execution, Layout, Packer, Store};
+use fpstore::query::BatchPlan;
+use fpstore::{Design, Execution, Layout, Packer, Store};
 use rayon::prelude::*;
 use sets::Random;
 

@@ -14,7 +14,8 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use fpstore::{Design, Execution, JoinEvent, Layout, Packer, Store};
+use fpstore::query::JoinEvent;
+use fpstore::{Design, Execution, Layout, Packer, Store};
 use sets::Random;
 
 const RADIUS: u32 = 3;

@@ -13,7 +13,8 @@ mod sets;
 
 use std::time::Instant;
 
-use fpstore::{Design, Layout, Match, Packer, Store, information_bound_bits};
+use fpstore::plan::information_bound_bits;
+use fpstore::{Design, Layout, Match, Packer, Store};
 use rayon::prelude::*;
 use sets::Random;
 

@@ -10,7 +10,9 @@
 #[allow(dead_code)]
 mod sets;
 
-use fpstore::{Codec, Design, Layout, Packer, TableStats, information_bound_bits};
+use fpstore::plan::information_bound_bits;
+use fpstore::stats::TableStats;
+use fpstore::{Codec, Design, Layout, Packer};
 use sets::{Random, sorted};
 
 fn table(set: &[u64], codec: Codec, low_bits: Option<u32>) -> TableStats {

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use crate::block::{BlockReader, BlockWriter, Candidate, OVERHANG, Reading, Survivor, sift};
 use crate::codec::huffman;
 use crate::codec::profile::{Coding, Profile};
-use crate::costs::{Costs, JoinCosts};
 use crate::error::{Corruption, Result};
 use crate::execution::Execution;
 use crate::format::{Codec, Geometry};
@@ -23,6 +22,8 @@ use crate::router::{self, LastKeys};
 use crate::simd::Level;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
+
+pub use crate::costs::{Costs, DiskCosts, JoinCosts, PackCosts, SearchCosts, SweepCosts};
 
 const HEADER_CRC: u32 = 0xC0FF_EE00;
 

@@ -49,14 +49,20 @@
 //!
 //! # The types
 //!
-//! * [`Packer`] writes a set as a store, a directory of immutable files; [`Layout`] says how it is
-//!   laid out, of which most need [`Layout::k`] alone;
-//! * [`Store`] is a handle, to be cloned and shared; what it holds at a moment is a [`Snapshot`];
-//! * [`Writer`] inserts, deletes and merges while the store is searched;
-//! * [`Searcher`] is for many queries from one thread, [`Batch`] for many at once, [`Join`] for all
-//!   pairs of near fingerprints, and [`Clustering`] for the clusters that these form;
-//! * [`Execution`] says how all this runs: threads, memory, what stops it, who is told how far it
-//!   is.
+//! | to | there is |
+//! | --- | --- |
+//! | write a set as a store | [`Packer`]; [`Layout`] says how it is laid out, mostly by [`Layout::k`] alone |
+//! | read one | [`Store`], a handle to be cloned and shared; what it holds at a moment is a [`Snapshot`] |
+//! | insert, delete and merge while it is searched | [`Writer`] |
+//! | search | [`Store::search`] and [`Store::nearest`]; [`Searcher`] for many queries from one thread |
+//! | search for many at once, for all pairs, for clusters | [`Batch`], [`Join`], [`Clustering`], and what they give in [`query`] |
+//! | say how that runs: threads, memory, deadline, progress | [`Execution`] |
+//! | predict, inspect, back up and repair | [`plan`], [`stats`], [`maintenance`] |
+//!
+//! Fingerprints of texts are made by the crate `fpstore-text`, which also has names for how they
+//! were made.
+//!
+//! # Other widths
 //!
 //! Fingerprints of another width say so where a store is packed, created or opened ([`Fingerprint`]):
 //!
@@ -75,33 +81,6 @@
 //! assert_eq!(store.nearest(query, 1, 31)?[0].distance, 3);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//!
-//! # How a fingerprint travels
-//!
-//! Packing sorts the set, in runs on the disk where it is large, and for each table of the design
-//! permutes the bits of every fingerprint, sorts by those that came to the top, and cuts the sorted
-//! *keys* into *blocks* of fixed size. A block holds its first key in full, the low bits of the
-//! others as a column of bytes, and for what remains of each a Huffman code and some raw bits. The
-//! last key of every block goes into the *router*.
-//!
-//! A fingerprint may come with ids, any number of them: numbers of 64 bits, or names. They are
-//! stored once, in the order of the fingerprints, in a file of their own
-//! ([`Packer::pack_with_ids`], [`Snapshot::ids`]).
-//!
-//! A search permutes the query for each table, descends the router to the blocks that can hold
-//! matches, compares the columns of these blocks with the query, decodes the few blocks in which
-//! something is near enough, and unites what the tables found. Segments for which there is
-//! [memory](OpenOptions::memory) are searched in a *hot index* instead: their fingerprints, decoded
-//! and sorted by each part of 16 bits. [`Searcher::explain`] tells which way a search took.
-//!
-//! What a [`Writer`] inserts goes to a log and to memory, where it is searched at once; half a million of them become a
-//! *segment*, which is a packed set of its own, and segments are merged. A search looks into all of them.
-//!
-//! Wide fingerprints stand in a *base*, each once and in order. For each of several parts of their bits there is a table
-//! of those that have the same bits there; a search looks into each part for what differs from the query in a few bits,
-//! and compares what it finds with the base. If k bits differ in all, few do in some part.
-//!
-//! The files are specified in `format-spec/FORMAT.md`.
 //!
 //! # Memory
 //!
@@ -161,8 +140,8 @@ mod merge;
 mod multi_index;
 mod names;
 mod permute;
-mod plan;
-mod query;
+mod planning;
+pub mod query;
 mod recipe;
 mod record;
 mod repair;
@@ -180,32 +159,50 @@ mod tasks;
 mod thresholds;
 mod writer;
 
-pub use costs::{Costs, DiskCosts, JoinCosts, PackCosts, SearchCosts, SweepCosts};
 pub use design::Design;
 #[doc(hidden)]
 pub use error::{Bytes, remedy_of_limit};
 pub use error::{Corruption, Displacement, Error, ErrorKind, Result, Unsupported};
 pub use execution::{Execution, Phase, Progress};
 pub use fingerprint::{Fingerprint, Hex};
-pub use format::{BitRange, Codec, SkippedSection};
+pub use format::Codec;
 pub use id::{AsId, FromId, Id, IdKind, IdRef};
-pub use ids::{IdStats, Ids};
-pub use multi_index::{BaseStats, PartStats, PartsPlan, plan_parts, recommended_parts};
-pub use plan::{Layout, Plan, Planner, Prefer, TablePlan};
-pub use query::Flow;
-pub use query::batch::{Answer, Answers, Batch, BatchPlan, BatchSummary, OwnedAnswer};
-pub use query::clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};
-pub use query::join::{Join, JoinEvent, JoinSummary, ListJoin, Pair, Pairs};
-pub use query::search::{SearchWork, Searcher, SegmentSearched};
-pub use repair::{Repair, RepairReport, SegmentLoss};
-pub use segment::AccessPath;
-pub use segment::PackTimes;
-pub use simd::{SIMD_LEVELS, simd_level};
+pub use ids::Ids;
+pub use planning::{Layout, Prefer};
+
+pub use query::batch::Batch;
+pub use query::clusters::Clustering;
+pub use query::join::Join;
+pub use query::search::Searcher;
 pub use snapshot::union::Match;
-pub use snapshot::{Iter, IterWithIds, LivingStats, SegmentStats, Snapshot, Stats, VerifyReport};
-pub use store::{Backup, BackupSummary};
-pub use store::{
-    OpenOptions, PackEstimate, PackSession, PackSummary, Packer, Store, recipe_of, width_of,
-};
-pub use table::{TableStats, information_bound_bits};
-pub use writer::{Durability, FullMerge, Slowing, StoreOptions, Verdict, Writer, WriterOptions};
+pub use snapshot::{Iter, IterWithIds, Snapshot};
+pub use store::{OpenOptions, PackSession, PackSummary, Packer, Store, recipe_of, width_of};
+pub use writer::{Durability, FullMerge, StoreOptions, Verdict, Writer, WriterOptions};
+
+/// Looks after stores: backups, repair of damaged ones, and what a check of all files found.
+pub mod maintenance {
+    pub use crate::repair::{Repair, RepairReport, SegmentLoss};
+    pub use crate::snapshot::VerifyReport;
+    pub use crate::store::{Backup, BackupSummary};
+}
+
+/// What a set takes in space and time under each layout, before anything is packed.
+pub mod plan {
+    pub use crate::multi_index::{PartsPlan, plan_parts, recommended_parts};
+    pub use crate::planning::{Plan, Planner, TablePlan};
+    pub use crate::store::PackEstimate;
+    pub use crate::table::information_bound_bits;
+}
+
+/// What stands in the files of a store, and what searches and packs had to do.
+pub mod stats {
+    pub use crate::format::{BitRange, SkippedSection};
+    pub use crate::ids::IdStats;
+    pub use crate::multi_index::{BaseStats, PartStats};
+    pub use crate::query::search::{SearchWork, SegmentSearched};
+    pub use crate::segment::{AccessPath, PackTimes};
+    pub use crate::simd::{SIMD_LEVELS, simd_level};
+    pub use crate::snapshot::{LivingStats, SegmentStats, Stats};
+    pub use crate::table::TableStats;
+    pub use crate::writer::Slowing;
+}

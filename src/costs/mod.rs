@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 /// # Examples
 ///
 /// ```
-/// use fpstore::Costs;
+/// use fpstore::internals::Costs;
 ///
 /// let mine: Costs = "disk.read_ns = 7e6 # an old one".parse()?;
 /// assert_eq!(mine.disk.read_ns, 7e6);

@@ -150,6 +150,7 @@ impl Execution {
 
     /// The constants of the machine, by which it is decided how to work; by default the shipped ones. No
     /// answer depends on them; the design and the size of blocks that a pack chooses do, and so its files.
+    #[doc(hidden)]
     pub fn costs(mut self, costs: Costs) -> Self {
         self.costs = costs;
         self

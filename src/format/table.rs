@@ -23,6 +23,7 @@ const LEAST_BITS: u32 = 32;
 
 /// How the middle of a key is coded from that of the key before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Codec {
     /// The position of the first bit that differs, then the bits to the right of it (the paper).
     Xor,

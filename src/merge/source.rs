@@ -15,7 +15,7 @@ use crate::ids::{IdSource, Numbering};
 use crate::multi_index::{EntrySource, PartOptions};
 use crate::names::{MergedNames, Renumbering};
 use crate::permute::Permutation;
-use crate::plan::Planner;
+use crate::planning::Planner;
 use crate::segment::source::{KeySource, RowSource, cut};
 use crate::segment::{PartEntries, Segment, sum_of};
 use crate::snapshot::Snapshot;

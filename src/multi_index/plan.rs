@@ -37,8 +37,8 @@ pub struct PartsPlan {
 /// # Examples
 ///
 /// ```
-/// let plans = fpstore::plan_parts(256, 10_000_000, 31)?;
-/// let parts = fpstore::recommended_parts(256, 10_000_000, 31)?;
+/// let plans = fpstore::plan::plan_parts(256, 10_000_000, 31)?;
+/// let parts = fpstore::plan::recommended_parts(256, 10_000_000, 31)?;
 /// let plan = plans.iter().find(|plan| plan.parts == parts).unwrap();
 /// let thresholds: u32 = plan.thresholds.iter().flatten().map(|threshold| threshold + 1).sum();
 /// assert_eq!(thresholds, 32);

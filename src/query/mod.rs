@@ -8,4 +8,7 @@ mod flow;
 pub(crate) mod join;
 pub(crate) mod search;
 
+pub use batch::{Answer, Answers, BatchPlan, BatchSummary, OwnedAnswer};
+pub use clusters::{ClusterSummary, Clustered, Clusters, Keep};
 pub use flow::Flow;
+pub use join::{JoinEvent, JoinSummary, ListJoin, Pair, Pairs};

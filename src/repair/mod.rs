@@ -30,7 +30,7 @@ use crate::fingerprint::{Fingerprint, by_width};
 use crate::format::IndexKind;
 use crate::id::Id;
 use crate::names::Naming;
-use crate::plan::Layout;
+use crate::planning::Layout;
 use crate::snapshot::Snapshot;
 use crate::storage::{self, Storage};
 use crate::store::apart::{check_apart, check_other};
@@ -53,7 +53,7 @@ const PIECE: usize = 1 << 15;
 /// let directory = tempfile::tempdir()?;
 /// let (path, saved) = (directory.path().join("store"), directory.path().join("saved"));
 /// fpstore::Packer::new().pack(&path, [0b1011, 0b0011])?;
-/// let report = fpstore::Repair::new().run(&path, &saved)?;
+/// let report = fpstore::maintenance::Repair::new().run(&path, &saved)?;
 /// assert!(report.is_whole());
 /// assert!(fpstore::Store::open(&saved)?.contains(0b1011)?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -2,7 +2,7 @@
 
 use crate::format::SegmentEntry;
 
-/// What a [`Repair`](crate::Repair) has saved, and what it could not.
+/// What a [`Repair`](crate::maintenance::Repair) has saved, and what it could not.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RepairReport {

@@ -15,7 +15,7 @@ use crate::format::{IndexKind, SegmentEntry};
 use crate::ids::IdColumn;
 use crate::multi_index::MultiIndex;
 use crate::names::{NameColumn, Naming};
-use crate::plan::IndexLayout;
+use crate::planning::IndexLayout;
 use crate::table::Table;
 
 /// An open segment. Any number of threads may use it.

@@ -10,7 +10,7 @@ use crate::fingerprint::{Fingerprint, key_of, keys_of};
 use crate::format::BitRange;
 use crate::multi_index::{EntrySource, PartOptions};
 use crate::permute::Permutation;
-use crate::plan::Planner;
+use crate::planning::Planner;
 use crate::segment::entries::PartEntries;
 use crate::segment::source::{KeySource, RowSource, cut};
 use crate::set_sum;

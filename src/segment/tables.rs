@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::fingerprint::{Fingerprint, key_of};
 use crate::format::SegmentEntry;
 use crate::hot_index::{HotPlan, HotSlot};
-use crate::plan::{self, Touched};
+use crate::planning::{self, Touched};
 use crate::table::{Lead, Table};
 use crate::thresholds::shared::Solved;
 use crate::thresholds::solver::Thresholds;
@@ -228,7 +228,14 @@ impl Tables {
         let predict = || {
             let table = self.identity();
             let (codec, geometry) = (table.header().codec, table.geometry());
-            plan::search_touches(&self.design, self.count, codec, geometry, k, self.thresholds(k))
+            planning::search_touches(
+                &self.design,
+                self.count,
+                codec,
+                geometry,
+                k,
+                self.thresholds(k),
+            )
         };
         self.touched.get(k as usize).map(|touched| touched.get_or_init(predict))
     }

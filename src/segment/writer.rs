@@ -14,7 +14,7 @@ use crate::format::{self, IdsEntry, IndexKind, MOST_ROWS, NamesEntry, SegmentEnt
 use crate::ids::{IdsOptions, write_ids};
 use crate::multi_index::{BaseWriter, PartLayout, PartOptions, write_part};
 use crate::names::{NameSource, write_names};
-use crate::plan::{IndexLayout, TableLayout};
+use crate::planning::{IndexLayout, TableLayout};
 use crate::storage::Storage;
 use crate::table::{TableOptions, TableStats, TableWriter, WriteError, Written};
 

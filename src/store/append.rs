@@ -119,7 +119,7 @@ impl Appending {
 
 #[cfg(test)]
 mod tests {
-    use crate::plan::Layout;
+    use crate::planning::Layout;
     use std::time::Duration;
 
     use crate::{Error, Packer, Store, StoreOptions, WriterOptions};

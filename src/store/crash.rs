@@ -13,7 +13,7 @@ use super::simulated::{
 };
 use crate::design::Design;
 use crate::error::Error;
-use crate::plan::Layout;
+use crate::planning::Layout;
 
 fn packer() -> Packer {
     Packer::new().layout(Layout::new().design(Design::named("thirds").unwrap()).block_bytes(256))

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::{IdsHeader, MOST_ROWS, digits};
 use crate::multi_index;
-use crate::plan::{IndexLayout, TableLayout};
+use crate::planning::{IndexLayout, TableLayout};
 
 /// Bytes of a table besides its blocks and their routers.
 const TABLE_BYTES: u64 = 4096 + 600;

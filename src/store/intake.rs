@@ -21,7 +21,7 @@ use crate::format::Manifest;
 use crate::id::{AsId, IdKind};
 use crate::ids::check_kind;
 use crate::names::{NameSource, SortedNames};
-use crate::plan::IndexLayout;
+use crate::planning::IndexLayout;
 use crate::record::Record;
 use crate::segment::source::SourceOfIds;
 use crate::segment::writer::{SegmentWriter, WrittenSegment};

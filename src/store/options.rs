@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::execution::{Execution, budget};
 use crate::fingerprint::Fingerprint;
 use crate::id::IdKind;
-use crate::plan::{IndexLayout, Layout, Planner};
+use crate::planning::{IndexLayout, Layout, Planner};
 use crate::recipe;
 
 /// Writes a set of fingerprints as a compressed store.

@@ -1,7 +1,7 @@
 //! What a pack says of itself.
 
 use crate::design::Design;
-use crate::plan::{IndexLayout, Planner};
+use crate::planning::{IndexLayout, Planner};
 use crate::segment::PackTimes;
 use crate::table::TableStats;
 

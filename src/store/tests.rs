@@ -14,7 +14,7 @@ use crate::design::Design;
 use crate::error::Result;
 use crate::execution::{Execution, Phase};
 use crate::format::LOCK_NAME;
-use crate::plan::Layout;
+use crate::planning::Layout;
 use crate::storage::{Directory, Hold};
 
 /// Packs with room for `capacity` fingerprints, twice; gives the summary and the files.

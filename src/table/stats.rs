@@ -116,7 +116,7 @@ impl Table {
 /// # Examples
 ///
 /// ```
-/// let bits = fpstore::information_bound_bits(1 << 24);
+/// let bits = fpstore::plan::information_bound_bits(1 << 24);
 /// assert!((bits - 41.44).abs() < 0.01);
 /// ```
 pub fn information_bound_bits(count: u64) -> f64 {

@@ -111,8 +111,9 @@ mod tests {
         assert_eq!(sizes.len(), Design::NAMES.len());
         for (name, sizes) in Design::NAMES.iter().zip(sizes) {
             let design = Design::named(name).unwrap();
-            let bits =
-                |top: &[crate::BitRange]| top.iter().map(|range| u32::from(range.bits)).sum();
+            let bits = |top: &[crate::format::BitRange]| {
+                top.iter().map(|range| u32::from(range.bits)).sum()
+            };
             for size in 0..sizes {
                 // From 2^3 to 2^25 blocks, at all places of a class.
                 let blocks = (3.0 + 22.0 * f64::from(size) / f64::from(sizes)).exp2() as u64;

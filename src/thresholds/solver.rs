@@ -271,7 +271,7 @@ mod tests {
 
     /// For each table the parts that its top is made of.
     fn tops_in_parts(design: &Design, widths: &[u32]) -> Vec<Vec<usize>> {
-        let in_top = |top: &[crate::BitRange], bit: u32| {
+        let in_top = |top: &[crate::format::BitRange], bit: u32| {
             top.iter().any(|r| (u32::from(r.start)..u32::from(r.start + r.bits)).contains(&bit))
         };
         design

@@ -10,7 +10,7 @@ use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
 use crate::format::{Manifest, RecordShape, WindowsSection};
 use crate::id::IdKind;
-use crate::plan::Layout;
+use crate::planning::Layout;
 use crate::recipe;
 
 /// What is kept of what was written, once a call has returned.
@@ -18,6 +18,7 @@ use crate::recipe;
 /// After a crash, of the program or of the machine, a store holds what was written up to some call, and nothing
 /// of what came later: never a part of a call, and no gap. These say which call that is at the earliest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Durability {
     /// It is on disk when [`commit`](crate::Writer::commit) returns.
     Immediate,

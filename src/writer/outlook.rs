@@ -7,7 +7,7 @@ use crate::costs::Costs;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::multi_index::{self, PartLayout};
-use crate::plan::{IndexLayout, Planner};
+use crate::planning::{IndexLayout, Planner};
 use crate::query::batch::BatchPlan;
 use crate::snapshot::Snapshot;
 
@@ -30,7 +30,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// # Errors
     ///
-    /// As [`Planner::best`](crate::Planner::best); whatever layout a store remembers is no reason.
+    /// As [`Planner::best`](crate::plan::Planner::best); whatever layout a store remembers is no reason.
     pub fn full_merge(&self) -> Result<FullMerge> {
         let base = &self.parts().base;
         let settings = Settings::of_store::<F>(&base.manifest)?;

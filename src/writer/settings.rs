@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::{MOST_ROWS, Manifest};
 use crate::multi_index::PartLayout;
-use crate::plan::{IndexLayout, Layout, Planner, TableLayout};
+use crate::planning::{IndexLayout, Layout, Planner, TableLayout};
 
 /// Fingerprints below which one table is enough: to scan it takes a microsecond.
 const SMALL: u64 = 1 << 12;

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::core::LONG_LOG;
 use super::merging::IDLE_AMPLIFICATION;
 use crate::format::{LogHeader, log_name};
-use crate::plan::Layout;
+use crate::planning::Layout;
 use crate::store::simulated::Random;
 use crate::{
     Design, Durability, Error, Execution, Packer, Prefer, Store, StoreOptions, Writer,
@@ -129,7 +129,7 @@ fn what_was_said_of_the_layout_of_a_pack_holds_for_what_is_inserted() {
     let designs = || -> Vec<String> {
         let stats = Store::open(&path).unwrap().stats().unwrap();
         let of_segment =
-            |segment: &crate::SegmentStats| segment.design.as_ref().unwrap().to_string();
+            |segment: &crate::snapshot::SegmentStats| segment.design.as_ref().unwrap().to_string();
         stats.segments.iter().map(of_segment).collect()
     };
     for (said, expected) in [(Some("quarters"), "quarters"), (None, "single")] {

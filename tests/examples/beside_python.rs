@@ -9,7 +9,8 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use fpstore::{JoinEvent, Layout, Packer, Store};
+use fpstore::query::JoinEvent;
+use fpstore::{Layout, Packer, Store};
 
 fn numbers(path: &Path) -> Result<Vec<u64>, Box<dyn Error>> {
     let bytes = fs::read(path)?;

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use fpstore::{Error, Keep, Packer, Store};
+use fpstore::query::Keep;
+use fpstore::{Error, Packer, Store};
 
 /// Documents as (fingerprint, number). Any 64-bit fingerprint of documents will do.
 const DOCUMENTS: [(u64, u64); 6] = [

@@ -8,7 +8,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use fpstore::{AccessPath, Codec, Design, Layout, Packer, Searcher, Store};
+use fpstore::stats::AccessPath;
+use fpstore::{Codec, Design, Layout, Packer, Searcher, Store};
 
 /// The answers to all queries within one radius.
 struct Truth {

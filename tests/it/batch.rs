@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use fpstore::{
-    Answer, Batch, BatchPlan, BatchSummary, Costs, Design, Error, Execution, Hex, Layout, Match,
-    Packer, Store,
-};
+use fpstore::internals::Costs;
+use fpstore::query::BatchPlan;
+use fpstore::query::{Answer, BatchSummary};
+use fpstore::{Batch, Design, Error, Execution, Hex, Layout, Match, Packer, Store};
 use proptest::prelude::*;
 
 use crate::sets::{Random, brute_force, clustered, sorted};

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fpstore::{AccessPath, Design, Error, Layout, OpenOptions, Packer, Store};
+use fpstore::stats::AccessPath;
+use fpstore::{Design, Error, Layout, OpenOptions, Packer, Store};
 
 use crate::sets::{Random, brute_force, clustered, sorted};
 

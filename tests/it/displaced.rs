@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fpstore::maintenance::Backup;
 use fpstore::{
-    Backup, Displacement, Durability, Error, ErrorKind, Execution, OpenOptions, Packer, Phase,
-    Store, StoreOptions, Writer, WriterOptions,
+    Displacement, Durability, Error, ErrorKind, Execution, OpenOptions, Packer, Phase, Store,
+    StoreOptions, Writer, WriterOptions,
 };
 use tempfile::TempDir;
 

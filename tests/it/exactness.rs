@@ -1,7 +1,8 @@
 //! Every design, codec, block size, column width and radius against brute force and the plain
 //! decoder.
 
-use fpstore::{AccessPath, BitRange, Codec, Design, Layout, Packer, Store};
+use fpstore::stats::{AccessPath, BitRange};
+use fpstore::{Codec, Design, Layout, Packer, Store};
 use proptest::prelude::*;
 
 use crate::oracle;

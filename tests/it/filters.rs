@@ -5,9 +5,10 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use fpstore::query::BatchPlan;
+use fpstore::stats::AccessPath;
 use fpstore::{
-    AccessPath, BatchPlan, Durability, ErrorKind, Layout, Match, OpenOptions, Packer, Searcher,
-    Store, StoreOptions,
+    Durability, ErrorKind, Layout, Match, OpenOptions, Packer, Searcher, Store, StoreOptions,
 };
 
 use crate::forge::writer::{SegmentSpec, StoreSpec, TableSpec, write_store};

@@ -4,9 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
-use fpstore::{
-    Design, Error, Execution, Join, JoinEvent, JoinSummary, Keep, Layout, Packer, Pair, Store,
-};
+use fpstore::query::{JoinEvent, JoinSummary, Keep, Pair};
+use fpstore::{Design, Error, Execution, Join, Layout, Packer, Store};
 use proptest::prelude::*;
 
 use crate::sets::{Random, clustered, sorted};

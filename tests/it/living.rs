@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use fpstore::query::JoinEvent;
 use fpstore::{
-    Design, Durability, IdKind, JoinEvent, Layout, Match, Packer, Snapshot, Store, StoreOptions,
-    Verdict, Writer, WriterOptions,
+    Design, Durability, IdKind, Layout, Match, Packer, Snapshot, Store, StoreOptions, Verdict,
+    Writer, WriterOptions,
 };
 
 use crate::sets;
@@ -298,7 +299,7 @@ impl Trial {
             2 => {
                 let queries: Vec<u64> = (0..20).map(|_| self.pair().0).collect();
                 let k = self.random.below(8) as u32;
-                let plans = [fpstore::BatchPlan::Search, fpstore::BatchPlan::Sweep];
+                let plans = [fpstore::query::BatchPlan::Search, fpstore::query::BatchPlan::Sweep];
                 let batch = snapshot.batch(k).plan(plans[self.random.below(2) as usize]);
                 let mut answered = 0;
                 batch

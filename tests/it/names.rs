@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use fpstore::maintenance::{Backup, Repair};
 use fpstore::{
-    Backup, Error, Execution, FromId, Id, IdKind, IdRef, Packer, Repair, Snapshot, Store,
-    StoreOptions, Writer, WriterOptions,
+    Error, Execution, FromId, Id, IdKind, IdRef, Packer, Snapshot, Store, StoreOptions, Writer,
+    WriterOptions,
 };
 use proptest::prelude::*;
 

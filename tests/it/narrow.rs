@@ -6,9 +6,12 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
+use fpstore::query::BatchPlan;
+use fpstore::query::BatchSummary;
+use fpstore::stats::{AccessPath, BitRange};
 use fpstore::{
-    AccessPath, Batch, BatchPlan, BatchSummary, BitRange, Codec, Design, Error, Execution, Layout,
-    Match, OpenOptions, Packer, Store, StoreOptions, WriterOptions,
+    Batch, Codec, Design, Error, Execution, Layout, Match, OpenOptions, Packer, Store,
+    StoreOptions, WriterOptions,
 };
 use proptest::prelude::*;
 

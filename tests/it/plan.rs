@@ -1,6 +1,8 @@
 //! Predictions of the planner against what packs write and searches touch.
 
-use fpstore::{AccessPath, Design, Execution, Layout, Packer, Plan, Planner, Prefer, Store};
+use fpstore::plan::{Plan, Planner};
+use fpstore::stats::AccessPath;
+use fpstore::{Design, Execution, Layout, Packer, Prefer, Store};
 
 use crate::sets::{Random, sorted};
 
@@ -320,6 +322,6 @@ fn the_recommended_plan_is_what_a_pack_chooses() {
             128 => Packer::new().width::<u128>().layout(layout).estimate(count).unwrap(),
             _ => Packer::new().width::<[u64; 4]>().layout(layout).estimate(count).unwrap(),
         };
-        assert_eq!(packed.parts, Some(fpstore::recommended_parts(bits, count, k).unwrap()));
+        assert_eq!(packed.parts, Some(fpstore::plan::recommended_parts(bits, count, k).unwrap()));
     }
 }

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use fpstore::{Error, Fingerprint, Id, OpenOptions, Repair, Result, Store};
+use fpstore::maintenance::Repair;
+use fpstore::{Error, Fingerprint, Id, OpenOptions, Result, Store};
 
 use crate::mend::Files;
 

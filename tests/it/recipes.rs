@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fpstore::{Backup, Error, JoinEvent, Packer, Repair, Store, StoreOptions, WriterOptions};
+use fpstore::maintenance::{Backup, Repair};
+use fpstore::query::JoinEvent;
+use fpstore::{Error, Packer, Store, StoreOptions, WriterOptions};
 
 const LINE: &str = "text/1 simhash bits=64 größe=3";
 const OTHER: &str = "text/1 simhash bits=64 größe=4";

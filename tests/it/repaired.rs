@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fpstore::maintenance::{Repair, RepairReport};
 use fpstore::{
-    Design, Execution, Fingerprint, Layout, OpenOptions, Packer, Repair, RepairReport,
-    StoreOptions, WriterOptions,
+    Design, Execution, Fingerprint, Layout, OpenOptions, Packer, StoreOptions, WriterOptions,
 };
 
 use crate::sets::Random;

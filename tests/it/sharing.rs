@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use fpstore::{
-    BatchPlan, Clustering, Error, ErrorKind, Execution, Join, JoinEvent, Packer, Pair, Snapshot,
-    Store,
-};
+use fpstore::query::BatchPlan;
+use fpstore::query::{JoinEvent, Pair};
+use fpstore::{Clustering, Error, ErrorKind, Execution, Join, Packer, Snapshot, Store};
 
 use crate::sets::{Random, brute_force, clustered, sorted};
 
@@ -34,8 +33,8 @@ fn what_is_asked_can_be_kept_and_sent_anywhere() {
     check_owned::<fpstore::Iter>();
     check_owned::<fpstore::IterWithIds>();
     check_owned::<fpstore::Ids>();
-    check_owned::<fpstore::Answers>();
-    check_owned::<fpstore::Pairs>();
+    check_owned::<fpstore::query::Answers>();
+    check_owned::<fpstore::query::Pairs>();
 }
 
 #[test]

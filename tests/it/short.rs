@@ -2,9 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use fpstore::{
-    BatchPlan, Design, ErrorKind, Layout, Match, OpenOptions, Packer, Store, StoreOptions,
-};
+use fpstore::query::BatchPlan;
+use fpstore::{Design, ErrorKind, Layout, Match, OpenOptions, Packer, Store, StoreOptions};
 
 use crate::sets::{Random, brute_force, sorted, uniform_and_near};
 

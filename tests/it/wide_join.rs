@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
+use fpstore::internals::Costs;
+use fpstore::query::JoinEvent;
 use fpstore::{
-    Costs, Error, Execution, Fingerprint, Join, JoinEvent, Layout, OpenOptions, Packer, Snapshot,
-    StoreOptions, WriterOptions,
+    Error, Execution, Fingerprint, Join, Layout, OpenOptions, Packer, Snapshot, StoreOptions,
+    WriterOptions,
 };
 use proptest::prelude::*;
 

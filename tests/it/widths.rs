@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fpstore::query::BatchPlan;
 use fpstore::{
-    BatchPlan, Error, ErrorKind, Execution, Fingerprint, IdKind, Layout, Match, OpenOptions,
-    Packer, Store, StoreOptions, Verdict, WriterOptions,
+    Error, ErrorKind, Execution, Fingerprint, IdKind, Layout, Match, OpenOptions, Packer, Store,
+    StoreOptions, Verdict, WriterOptions,
 };
 use proptest::prelude::*;
 
@@ -327,7 +328,7 @@ fn check_living<F: Fingerprint>(seed: u64, with_ids: bool, parts: Option<u16>, k
     check_together(&mut random, &reader, &set, k);
     // A copy holds the same.
     let copy = directory.path().join("copy");
-    fpstore::Backup::new().run(&path, &copy).unwrap();
+    fpstore::maintenance::Backup::new().run(&path, &copy).unwrap();
     let copied: Result<Vec<F>, Error> = open::<F>(&copy).iter().collect();
     assert_eq!(copied.unwrap(), set.iter().copied().collect::<Vec<_>>());
     // Nothing is left of what was replaced.

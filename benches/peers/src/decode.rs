@@ -175,7 +175,7 @@ fn encode(set: &[u64], directory: &Path) -> Result<Vec<Contestant>> {
 }
 
 fn print(count: usize, contestants: &[Contestant], csv: &mut Csv) -> Result<()> {
-    let bound = fpstore::information_bound_bits(count as u64);
+    let bound = fpstore::plan::information_bound_bits(count as u64);
     println!("Information bound: {bound:.2} bits per fingerprint. Sizes are of all bytes.\n");
     let mut table = Table::new(&["code", "bits per fp", "over bound", "ns per fp"]);
     for contestant in contestants {

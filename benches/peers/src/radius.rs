@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use fpstore::{Match, SearchWork, Searcher};
+use fpstore::stats::SearchWork;
+use fpstore::{Match, Searcher};
 
 use crate::Result;
 use crate::latency::{Latencies, Summary};

@@ -68,7 +68,7 @@ impl SegmentOnDisk {
 mod tests {
     use super::*;
     use crate::design::Design;
-    use crate::plan::Layout;
+    use crate::planning::Layout;
     use crate::store::{OpenOptions, Packer};
 
     #[test]

@@ -66,7 +66,9 @@ impl<F: Fingerprint> Batch<F> {
         self
     }
 
-    /// The plan; by default the one with the least [predicted](Self::predicted) time.
+    /// The plan; without it the one with the least [predicted](Self::predicted) time.
+    #[cfg(any(test, feature = "internals"))]
+    #[doc(hidden)]
     pub fn plan(mut self, plan: BatchPlan) -> Self {
         self.plan = Some(plan);
         self
@@ -81,7 +83,7 @@ impl<F: Fingerprint> Batch<F> {
     }
 
     /// The most matches that are handed on for a query: the nearest ones. With 0 a batch only
-    /// [counts](crate::Answer::count).
+    /// [counts](crate::query::Answer::count).
     pub fn limit(mut self, matches: usize) -> Self {
         self.limit = matches;
         self
@@ -89,6 +91,7 @@ impl<F: Fingerprint> Batch<F> {
 
     /// The predicted time of a plan for so many queries at once, in nanoseconds of one thread;
     /// `None` if the store cannot follow it. Searches one by one take less once others have found where to look, and are predicted to.
+    #[doc(hidden)]
     pub fn predicted(&self, plan: BatchPlan, queries: u64) -> Option<f64> {
         match plan {
             BatchPlan::Search => Some(queries as f64 * self.search_ns()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::*;
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
-use crate::plan::Layout;
+use crate::planning::Layout;
 use crate::segment::{Index, Segment};
 use crate::store::{Packer, Store};
 

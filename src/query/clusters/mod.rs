@@ -87,6 +87,7 @@ pub struct Clusters<F = u64> {
 
 /// A fingerprint and its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Clustered<F = u64> {
     /// The fingerprint.
     pub fingerprint: F,

@@ -28,9 +28,9 @@ use crate::sort;
 ///
 /// ```
 /// let mut pairs = Vec::new();
-/// let join = fpstore::ListJoin::new(2);
+/// let join = fpstore::query::ListJoin::new(2);
 /// join.within(vec![0b0011u64, 0b1011, u64::MAX, 0b1011], |some| pairs.extend_from_slice(some))?;
-/// assert_eq!(pairs, [fpstore::Pair { a: 0b0011, b: 0b1011, distance: 1 }]);
+/// assert_eq!(pairs, [fpstore::query::Pair { a: 0b0011, b: 0b1011, distance: 1 }]);
 /// # Ok::<(), fpstore::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -25,7 +25,8 @@ use crate::snapshot::Snapshot;
 /// # Examples
 ///
 /// ```
-/// use fpstore::{JoinEvent, Packer, Pair, Store};
+/// use fpstore::query::{JoinEvent, Pair};
+/// use fpstore::{Packer, Store};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("store");
@@ -77,7 +78,7 @@ impl<F: Fingerprint> Join<F> {
         self
     }
 
-    /// Joins one shard only: of those pairs whose [`a`](crate::Pair::a) lies in range number `index`, from
+    /// Joins one shard only: of those pairs whose [`a`](crate::query::Pair::a) lies in range number `index`, from
     /// 0 on, of `count` ranges of about equal numbers of fingerprints. Together the shards give
     /// each pair once. They depend on the files of the store and nothing else, so that several
     /// machines can divide the work.
@@ -88,14 +89,14 @@ impl<F: Fingerprint> Join<F> {
         self
     }
 
-    /// Leaves out all pairs whose [`a`](crate::Pair::a) is below `fingerprint`. Who has noted the end of
-    /// the last [range](crate::JoinEvent::Range) goes on behind it, also with another amount of memory.
+    /// Leaves out all pairs whose [`a`](crate::query::Pair::a) is below `fingerprint`. Who has noted the end of
+    /// the last [range](crate::query::JoinEvent::Range) goes on behind it, also with another amount of memory.
     pub fn start(mut self, fingerprint: F) -> Self {
         self.start = fingerprint;
         self
     }
 
-    /// The fingerprints that [`a`](crate::Pair::a) may be, by [shard](Self::shard) and
+    /// The fingerprints that [`a`](crate::query::Pair::a) may be, by [shard](Self::shard) and
     /// [start](Self::start); `None` if there are none.
     ///
     /// # Errors

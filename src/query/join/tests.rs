@@ -11,7 +11,7 @@ use super::*;
 use crate::error::Error;
 use crate::execution::Execution;
 use crate::fingerprint::{Fingerprint, successor};
-use crate::plan::Layout;
+use crate::planning::Layout;
 use crate::query::search::tests::store_of_segments;
 use crate::store::{OpenOptions, Packer, Store};
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::*;
 use crate::fingerprint::{key_of, of_key};
 use crate::format::{MANIFEST_NAME, Manifest, ids_name, table_name};
-use crate::plan::Layout;
+use crate::planning::Layout;
 use crate::segment::{AccessPath, Index, Segment};
 use crate::store::{OpenOptions, Packer, Store};
 
@@ -435,13 +435,13 @@ fn the_time_in_a_hot_index_is_predicted_before_there_is_one() {
         let snapshot = store.snapshot();
         for k in [0, 3, 6, 8, 20] {
             let built = tables(&snapshot.segments()[0]).search_ns(k, costs);
-            let planned = crate::Planner::for_bits(64, count).radius(k).hot_ns().unwrap();
+            let planned = crate::planning::Planner::for_bits(64, count).radius(k).hot_ns().unwrap();
             assert!((0.8..1.25).contains(&(planned / built)), "{count} {k}: {planned} {built}");
         }
     }
     // More than any machine gives a store by default.
-    assert_eq!(crate::Planner::for_bits(64, 1 << 25).radius(3).hot_ns(), None);
-    assert_eq!(crate::Planner::for_bits(64, 0).radius(3).hot_ns(), None);
+    assert_eq!(crate::planning::Planner::for_bits(64, 1 << 25).radius(3).hot_ns(), None);
+    assert_eq!(crate::planning::Planner::for_bits(64, 0).radius(3).hot_ns(), None);
 }
 
 #[test]

@@ -51,7 +51,8 @@ const PIECE_BYTES: u64 = 64 << 20;
 /// # Examples
 ///
 /// ```
-/// use fpstore::{Backup, Store};
+/// use fpstore::maintenance::Backup;
+/// use fpstore::Store;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let (path, copy) = (directory.path().join("pages"), directory.path().join("copy"));

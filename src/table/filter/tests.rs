@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::design::Design;
 use crate::fingerprint::Fingerprint;
-use crate::plan::Layout;
+use crate::planning::Layout;
 use crate::set_sum::term;
 use crate::store::{OpenOptions, Packer, Store};
 

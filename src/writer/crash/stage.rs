@@ -17,7 +17,7 @@ use crate::hot_index;
 use crate::id::{Id, IdKind};
 use crate::ids::Ids;
 use crate::log::Follower;
-use crate::plan::Layout;
+use crate::planning::Layout;
 use crate::snapshot::Snapshot;
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;

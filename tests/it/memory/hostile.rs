@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use fpstore::{BatchPlan, Codec, Corruption, Design, Error, Execution, Layout, Packer, Store};
+use fpstore::query::BatchPlan;
+use fpstore::{Codec, Corruption, Design, Error, Execution, Layout, Packer, Store};
 use libtest_mimic::Trial;
 
 use crate::forge::{Forge, Part, Place};

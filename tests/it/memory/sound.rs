@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use fpstore::{BatchPlan, Design, Error, Execution, JoinEvent, Layout, Packer, Store};
+use fpstore::query::BatchPlan;
+use fpstore::query::JoinEvent;
+use fpstore::{Design, Error, Execution, Layout, Packer, Store};
 use libtest_mimic::Trial;
 
 use crate::sets::{Random, brute_force};

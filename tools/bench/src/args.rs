@@ -1,14 +1,16 @@
 //! The options of `fpstore bench`.
 
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use fpstore::{Costs, Planner};
+use fpstore::internals::Costs;
+use fpstore::plan::Planner;
 use fpstore_cli::failure::Failure;
 use fpstore_cli::input::InputArgs;
 use fpstore_cli::memory;
-use fpstore_cli::options::{any_radius, bits, count, read_costs};
+use fpstore_cli::options::{any_radius, bits, count};
 use fpstore_cli::{completions, man, version};
 
 use super::data::Model;
@@ -355,6 +357,14 @@ impl MeasureArgs {
         let planner = planner.radius(radius.min(of_tables)).costs(costs);
         Ok(Forecast { planner, bits, count, radius })
     }
+}
+
+/// Reads the constants that `bench calibrate` wrote.
+fn read_costs(path: &Path) -> Result<Costs, Failure> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        Failure::Usage(format!("{}: cannot read: {error}; check the path", path.display()))
+    })?;
+    text.parse().map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
 #[cfg(test)]

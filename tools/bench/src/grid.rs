@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use fpstore::{Codec, Design, Fingerprint, Layout, Packer, PartsPlan, Plan, Planner, plan_parts};
+use fpstore::plan::{PartsPlan, Plan, Planner, plan_parts};
+use fpstore::{Codec, Design, Fingerprint, Layout, Packer};
 use fpstore_cli::failure::Failure;
 
 use super::results::{Predicted, Steps};

@@ -1,7 +1,8 @@
 //! What the paper says of its designs and of its compression, beside what is predicted and measured
 //! here (section 3 of Manku, Jain, Das Sarma, WWW 2007).
 
-use fpstore::{Codec, Design, Planner};
+use fpstore::plan::Planner;
+use fpstore::{Codec, Design};
 use fpstore_cli::failure::Failure;
 use serde::Serialize;
 

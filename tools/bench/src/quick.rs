@@ -4,7 +4,8 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use fpstore::{Fingerprint, Planner};
+use fpstore::Fingerprint;
+use fpstore::plan::Planner;
 use fpstore_cli::failure::Failure;
 
 use super::front::{self, Point};

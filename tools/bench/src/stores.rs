@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use fpstore::{Fingerprint, OpenOptions, Stats, Store, TableStats, information_bound_bits};
+use fpstore::plan::information_bound_bits;
+use fpstore::stats::{Stats, TableStats};
+use fpstore::{Fingerprint, OpenOptions, Store};
 use fpstore_cli::failure::Failure;
 
 use super::data::Data;

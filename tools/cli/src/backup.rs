@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use fpstore::{Backup, BackupSummary, Error};
+use fpstore::Error;
+use fpstore::maintenance::{Backup, BackupSummary};
 use serde::Serialize;
 
 use crate::failure::Failure;

@@ -32,7 +32,8 @@ impl Count {
 /// Whether nothing is read to count.
 fn is_immediate<F: Fingerprint>(snapshot: &Snapshot<F>) -> Result<bool, Failure> {
     let stats = snapshot.stats()?;
-    let is_settled = |living: &fpstore::LivingStats| living.log_operations + living.deletions == 0;
+    let is_settled =
+        |living: &fpstore::stats::LivingStats| living.log_operations + living.deletions == 0;
     Ok(stats.segments.len() <= 1 && stats.living.as_ref().is_none_or(is_settled))
 }
 

@@ -87,12 +87,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn simd_is_known() -> Result<(), failure::Failure> {
     let Some(wanted) = std::env::var_os("FPSTORE_SIMD") else { return Ok(()) };
     let is_known = |level: &&str| wanted.to_str().is_some_and(|it| it.eq_ignore_ascii_case(level));
-    match fpstore::SIMD_LEVELS.iter().any(is_known) {
+    match fpstore::stats::SIMD_LEVELS.iter().any(is_known) {
         true => Ok(()),
         false => Err(failure::Failure::Usage(format!(
             "FPSTORE_SIMD is {:?}; set it to one of {}, or unset it",
             wanted.to_string_lossy(),
-            fpstore::SIMD_LEVELS.join(", ")
+            fpstore::stats::SIMD_LEVELS.join(", ")
         ))),
     }
 }

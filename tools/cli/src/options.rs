@@ -1,9 +1,6 @@
 //! Values of options that several commands take.
 
-use std::fs;
-use std::path::Path;
-
-use fpstore::{Costs, Fingerprint, Layout, Prefer};
+use fpstore::{Fingerprint, Layout, Prefer};
 
 use crate::failure::Failure;
 
@@ -45,14 +42,6 @@ pub fn count(text: &str) -> Result<u64, String> {
     };
     number
         .ok_or_else(|| "give a whole number below 2^63, such as 8e9, 2^34 or 1_000_000".to_string())
-}
-
-/// Reads the constants that `bench calibrate` wrote.
-pub fn read_costs(path: &Path) -> Result<Costs, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        Failure::Usage(format!("{}: cannot read: {error}; check the path", path.display()))
-    })?;
-    text.parse().map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
 /// How a store is laid out.

@@ -8,7 +8,8 @@ mod spark;
 
 use std::path::{Path, PathBuf};
 
-use fpstore::{Design, Fingerprint, Plan, Planner, Prefer};
+use fpstore::plan::{Plan, Planner};
+use fpstore::{Design, Fingerprint, Prefer};
 
 use fpstore_records::{Options, Records, Source};
 use report::{PlanReport, Report};

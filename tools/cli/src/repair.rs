@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use fpstore::{Error, Execution, Repair, RepairReport, SegmentLoss};
+use fpstore::maintenance::{Repair, RepairReport, SegmentLoss};
+use fpstore::{Error, Execution};
 use serde::Serialize;
 
 use crate::apart::Used;

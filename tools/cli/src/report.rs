@@ -2,7 +2,7 @@
 //!
 //! What has no meaning for a set so small is left out: null in JSON.
 
-use fpstore::TableStats;
+use fpstore::stats::TableStats;
 use serde::Serialize;
 
 use crate::units;

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use fpstore::{
-    BitRange, Design, Fingerprint, IdStats, SegmentStats, Stats, Store, TableStats, width_of,
-};
+use fpstore::stats::{BitRange, IdStats, SegmentStats, Stats, TableStats};
+use fpstore::{Design, Fingerprint, Store, width_of};
 use serde::Serialize;
 
 mod living;

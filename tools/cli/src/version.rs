@@ -27,7 +27,7 @@ static LONG: LazyLock<String> = LazyLock::new(|| {
     [
         env!("CARGO_PKG_VERSION"),
         &format!("features: {features}"),
-        &format!("SIMD:     {}", fpstore::simd_level()),
+        &format!("SIMD:     {}", fpstore::stats::simd_level()),
         &format!("commit:   {COMMIT}"),
         &format!("compiler: {COMPILER}"),
     ]

@@ -8,7 +8,8 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use fpstore::{Clusters, Fingerprint};
+use fpstore::Fingerprint;
+use fpstore::query::Clusters;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
 

@@ -7,7 +7,8 @@ use std::thread;
 
 use arrow_array::{RecordBatch, RecordBatchReader, UInt16Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use fpstore::{Execution, Join, JoinEvent, Pair};
+use fpstore::query::{JoinEvent, Pair};
+use fpstore::{Execution, Join};
 use pyo3::prelude::*;
 
 use super::arrow::{self, ArrowStream};

@@ -58,6 +58,6 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("simd_level", fpstore::simd_level().to_string())
+        module.add("simd_level", fpstore::stats::simd_level().to_string())
     }
 }

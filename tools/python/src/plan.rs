@@ -2,7 +2,9 @@
 
 use std::time::UNIX_EPOCH;
 
-use fpstore::{Planner, Stats, VerifyReport, plan_parts, recommended_parts};
+use fpstore::maintenance::VerifyReport;
+use fpstore::plan::{Planner, plan_parts, recommended_parts};
+use fpstore::stats::Stats;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 

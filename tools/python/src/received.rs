@@ -7,7 +7,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, UInt16Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use fpstore::{Execution, Fingerprint, Pair};
+use fpstore::query::Pair;
+use fpstore::{Execution, Fingerprint};
 use fpstore_spread::Exchange;
 use pyo3::prelude::*;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fpstore::{BatchPlan, Fingerprint, Match, Searcher, Snapshot};
+use fpstore::{Fingerprint, Match, Searcher, Snapshot};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
@@ -291,7 +291,7 @@ impl Store {
     /// `offsets[i + 1]`, in the order of `search`. With `ids` two arrays more: id_offsets, ids, of each match. With `arrow` a
     /// stream of Arrow with a row for each match instead, in the same order, with the columns query (its row number),
     /// fingerprint, distance, and with `ids` a list of these.
-    #[pyo3(signature = (queries, k=None, *, ids=false, arrow=false, limit=None, plan=None, threads=0, memory=None, progress=None))]
+    #[pyo3(signature = (queries, k=None, *, ids=false, arrow=false, limit=None, threads=0, memory=None, progress=None))]
     #[allow(clippy::too_many_arguments, reason = "they are options in Python")]
     fn search_batch<'py>(
         &self,
@@ -301,23 +301,11 @@ impl Store {
         ids: bool,
         arrow: bool,
         limit: Option<usize>,
-        plan: Option<&str>,
         threads: u16,
         memory: Option<u64>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let k = self.k(k)?;
-        let plan = match plan {
-            None => None,
-            Some("search") => Some(BatchPlan::Search),
-            Some("sweep") => Some(BatchPlan::Sweep),
-            Some(other) => {
-                let names = "\"search\" and \"sweep\"";
-                return Err(PyValueError::new_err(format!(
-                    "there is no plan {other:?}; there are {names}"
-                )));
-            }
-        };
         let given = Given::of(queries)?;
         let raw = given.raw()?;
         let how = How { threads, memory, progress, ..How::default() };
@@ -325,9 +313,6 @@ impl Store {
             let snapshot = one.snapshot()?;
             let (running, execution) = how.start();
             let mut batch = snapshot.batch(k).execution(execution);
-            if let Some(plan) = plan {
-                batch = batch.plan(plan);
-            }
             if let Some(limit) = limit {
                 batch = batch.limit(limit);
             }
@@ -403,8 +388,8 @@ impl Store {
     ) -> PyResult<ArrowStream> {
         let k = self.k(k)?;
         let keep = match keep {
-            "smallest-id" => fpstore::Keep::SmallestId,
-            "central" => fpstore::Keep::Central,
+            "smallest-id" => fpstore::query::Keep::SmallestId,
+            "central" => fpstore::query::Keep::Central,
             other => {
                 return Err(PyValueError::new_err(format!(
                     "keep is \"smallest-id\" or \"central\", not {other:?}"

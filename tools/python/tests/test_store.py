@@ -278,8 +278,6 @@ def test_what_is_wrong_names_the_remedy(tmp_path):
             store.search(one)
     with pytest.raises(ValueError, match="from 0 to 64, not 65"):
         store.search(1, 65)
-    with pytest.raises(ValueError, match='"sweep"'):
-        store.search_batch(good, plan="fast")
     with pytest.raises(fpstore.NotFoundError, match="nowhere"):
         fpstore.open(tmp_path / "nowhere")
     assert issubclass(fpstore.NotFoundError, fpstore.Error)

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use fpstore::{Error, Execution, Fingerprint, Flow, Pair, Result};
+use fpstore::query::{Flow, Pair};
+use fpstore::{Error, Execution, Fingerprint, Result};
 
 use crate::loads::{self, HeavyCell};
 use crate::tables::JoinTables;
@@ -265,7 +266,7 @@ impl<F: Fingerprint> Exchange<F> {
     /// # Errors
     ///
     /// [`Error::InvalidOption`] of a unit that there is not; those of
-    /// [`ListJoin::within`](fpstore::ListJoin::within).
+    /// [`ListJoin::within`](fpstore::query::ListJoin::within).
     pub fn join<R: Flow>(
         &self,
         unit: u32,

@@ -3,7 +3,8 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use fpstore::{Error, Fingerprint, ListJoin, Result};
+use fpstore::query::ListJoin;
+use fpstore::{Error, Fingerprint, Result};
 
 /// The most tables: so often each fingerprint is sent.
 const MAX_TABLES: u64 = 256;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use fpstore::{Execution, Fingerprint, Pair};
+use fpstore::query::Pair;
+use fpstore::{Execution, Fingerprint};
 
 use proptest::prelude::*;
 

@@ -12,7 +12,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use all_pairs_hamming::ChunkedJoiner;
-use fpstore::{Design, Execution, JoinEvent, Layout, Packer, Store};
+use fpstore::query::JoinEvent;
+use fpstore::{Design, Execution, Layout, Packer, Store};
 
 const RADIUS: u32 = 3;
 

@@ -14,7 +14,7 @@ use crate::error::{Corruption, Error, Result};
 use crate::execution::{Execution, Stop};
 use crate::fingerprint::{Fingerprint, key_of, of_key};
 use crate::format::table_name;
-use crate::plan::Layout;
+use crate::planning::Layout;
 use crate::query::join::{Message, Output};
 use crate::query::search::tests::store_of_packed;
 use crate::simd::Level;

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use fpstore::DiskCosts;
+use fpstore::internals::DiskCosts;
 
 use super::uniform::fingerprint;
 

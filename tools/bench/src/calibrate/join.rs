@@ -4,8 +4,9 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
+use fpstore::internals::Costs;
 use fpstore::internals::{Instructions, join_as_read, join_as_read_ns};
-use fpstore::{Costs, Design, Layout, Packer, Result};
+use fpstore::{Design, Layout, Packer, Result};
 use fpstore_cli::failure::Failure;
 
 use super::uniform::{self, fingerprint};

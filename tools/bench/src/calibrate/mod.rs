@@ -13,7 +13,7 @@ mod uniform;
 
 use std::path::Path;
 
-use fpstore::{Costs, SearchCosts};
+use fpstore::internals::{Costs, SearchCosts};
 use fpstore_cli::apart::Used;
 use fpstore_cli::failure::Failure;
 use fpstore_cli::output::Output;

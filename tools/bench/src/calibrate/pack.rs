@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use fpstore::{Design, Execution, Layout, PackCosts, Packer};
+use fpstore::internals::PackCosts;
+use fpstore::{Design, Execution, Layout, Packer};
 use fpstore_cli::failure::Failure;
 
 use super::uniform::{self, fingerprint};

@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use fpstore::{Clusters, Execution, Fingerprint, Keep, Pair, Snapshot, width_of};
+use fpstore::query::{Clusters, Keep, Pair};
+use fpstore::{Execution, Fingerprint, Snapshot, width_of};
 
 use crate::apart::Used;
 use crate::failure::Failure;

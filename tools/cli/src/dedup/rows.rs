@@ -4,7 +4,8 @@ use std::io::Write;
 
 #[cfg(feature = "parquet")]
 use fpstore::IdKind;
-use fpstore::{Clustered, Clusters, Fingerprint, Id, Ids, Snapshot};
+use fpstore::query::{Clustered, Clusters};
+use fpstore::{Fingerprint, Id, Ids, Snapshot};
 
 use super::{Args, Shape};
 use crate::failure::Failure;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fpstore::{Clusters, Fingerprint};
+use fpstore::Fingerprint;
+use fpstore::query::Clusters;
 use fpstore_records::write::hex;
 
 use super::Args;

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
 
-use fpstore::{Execution, Fingerprint, Join, JoinEvent, Store, width_of};
+use fpstore::query::JoinEvent;
+use fpstore::{Execution, Fingerprint, Join, Store, width_of};
 
 use journal::Journal;
 use rows::{Rows, Sides};

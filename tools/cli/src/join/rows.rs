@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 #[cfg(feature = "parquet")]
 use fpstore::IdKind;
-use fpstore::{Fingerprint, Pair, Snapshot};
+use fpstore::query::Pair;
+use fpstore::{Fingerprint, Snapshot};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 

@@ -1,6 +1,7 @@
 //! `fpstore pack --dry-run`: what a pack would need.
 
-use fpstore::{Design, Fingerprint, PackEstimate, Store};
+use fpstore::plan::PackEstimate;
+use fpstore::{Design, Fingerprint, Store};
 use fpstore_records::{Id, Options, Records, Source};
 use serde::Serialize;
 

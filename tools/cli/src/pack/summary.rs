@@ -1,6 +1,8 @@
 //! What a pack tells in the end: what it has made, why, and what else there would have been.
 
-use fpstore::{Design, Fingerprint, PackSummary, Plan, Prefer, TableStats, plan_parts};
+use fpstore::plan::{Plan, plan_parts};
+use fpstore::stats::TableStats;
+use fpstore::{Design, Fingerprint, PackSummary, Prefer};
 use serde::Serialize;
 
 use super::Args;

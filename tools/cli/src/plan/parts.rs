@@ -1,6 +1,6 @@
 //! The table of numbers of parts.
 
-use fpstore::{PartsPlan, plan_parts, recommended_parts};
+use fpstore::plan::{PartsPlan, plan_parts, recommended_parts};
 use serde::Serialize;
 
 use super::show::{bytes, number, print_rows, time};

@@ -1,6 +1,6 @@
 //! What is told of plans of tables, in JSON.
 
-use fpstore::Plan;
+use fpstore::plan::Plan;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -43,7 +43,7 @@ struct TableReport {
 
 impl PlanReport {
     pub(super) fn new(plan: &Plan, recommended: bool) -> Self {
-        let table = |table: &fpstore::TablePlan| TableReport {
+        let table = |table: &fpstore::plan::TablePlan| TableReport {
             top_bits: table.top_bits,
             threshold: table.threshold,
             candidates: table.candidates,

@@ -1,6 +1,7 @@
 //! What a batch by `match` of `fpstore.spark` takes on a cluster.
 
-use fpstore::{Fingerprint, Planner, plan_parts, recommended_parts};
+use fpstore::Fingerprint;
+use fpstore::plan::{Planner, plan_parts, recommended_parts};
 use serde::Serialize;
 
 use super::show::{bytes, number, print_rows, time};

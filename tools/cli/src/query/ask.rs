@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use fpstore::{Answer, Batch, Execution, Fingerprint, Match, Searcher, Snapshot};
+use fpstore::query::Answer;
+use fpstore::{Batch, Execution, Fingerprint, Match, Searcher, Snapshot};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use fpstore::{Fingerprint, LivingStats, SegmentStats, Slowing, Stats, Store};
+use fpstore::stats::{LivingStats, SegmentStats, Slowing, Stats};
+use fpstore::{Fingerprint, Store};
 use serde::Serialize;
 
 use crate::failure::Failure;

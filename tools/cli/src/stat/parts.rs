@@ -1,6 +1,6 @@
 //! What is told of a segment that has a base and part tables.
 
-use fpstore::{BaseStats, PartStats, SegmentStats};
+use fpstore::stats::{BaseStats, PartStats, SegmentStats};
 use serde::Serialize;
 
 use super::living;

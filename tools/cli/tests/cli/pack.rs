@@ -253,7 +253,7 @@ fn auto_is_what_the_planner_recommends_for_the_set() {
     let set = sorted(&fingerprints(5, 3000));
     scratch.write("in", hex(&set));
     scratch.run("pack in -o auto -q").succeeds();
-    let plan = fpstore::Planner::new(set.len() as u64).sample(&set).best().unwrap().unwrap();
+    let plan = fpstore::plan::Planner::new(set.len() as u64).sample(&set).best().unwrap().unwrap();
     let (design, block_bytes) = (plan.design.to_string(), plan.block_bytes);
     scratch
         .run(&format!("pack in -o given --design {design} --block-bytes {block_bytes} -q"))

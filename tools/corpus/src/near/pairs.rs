@@ -8,7 +8,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use fpstore::{Execution, Fingerprint, JoinEvent, Layout, PackSession, Packer, Store};
+use fpstore::query::JoinEvent;
+use fpstore::{Execution, Fingerprint, Layout, PackSession, Packer, Store};
 
 use super::index::{Index, Near};
 use crate::error::Error;

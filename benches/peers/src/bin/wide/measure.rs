@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use fpstore::{Costs, Execution, Fingerprint, JoinEvent, Layout, OpenOptions, Packer, Store};
+use fpstore::internals::Costs;
+use fpstore::query::JoinEvent;
+use fpstore::{Execution, Fingerprint, Layout, OpenOptions, Packer, Store};
 
 use crate::{Options, Result};
 

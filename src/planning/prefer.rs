@@ -11,7 +11,7 @@ pub enum Prefer {
     /// Little space: a hundredth of it is worth a twelfth of the latency.
     Size,
     /// The least product of space and latency, within what the fingerprints take uncompressed: 4 or 8
-    /// bytes each, or the [budget](crate::Planner::budget). Where nothing is that small, as `Size`.
+    /// bytes each, or the [budget](crate::plan::Planner::budget). Where nothing is that small, as `Size`.
     #[default]
     Balanced,
     /// Little latency: a hundredth of it is worth an eighth of the space.

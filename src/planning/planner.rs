@@ -25,12 +25,13 @@ pub(super) const MOST_TABLES: usize = 4;
 
 /// Predicts size and latency of every design for a number of fingerprints.
 ///
-/// The same input gives the same plans on every machine, unless other [`Costs`] are given.
+/// The same input gives the same plans on every machine.
 ///
 /// # Examples
 ///
 /// ```
-/// use fpstore::{Prefer, Planner};
+/// use fpstore::plan::Planner;
+/// use fpstore::Prefer;
 ///
 /// let planner = Planner::new(8_000_000_000).radius(3).budget(Some(10.0));
 /// let plan = planner.prefer(Prefer::Speed).best()?.expect("a plan within the budget");
@@ -194,6 +195,7 @@ impl Planner {
     }
 
     /// The constants of the machine that will search.
+    #[doc(hidden)]
     pub fn costs(mut self, costs: Costs) -> Self {
         self.costs = costs;
         self

@@ -4,7 +4,7 @@
 //! the radius, and a little on the machine. The planner predicts for each design and size of blocks
 //! what a pack will write (from the cost of uniform keys under the codecs, or from a sample), what
 //! a search will touch (from the expected descents of the router), and what that takes (from the
-//! [costs](crate::Costs) of a machine).
+//! [costs](crate::costs::Costs) of a machine).
 //!
 //! It does not look at a store, and it does not know the queries: it takes them to be distributed
 //! like the set, and without matches unless it is told how many there are. [`search_touches`]

@@ -54,7 +54,7 @@ pub struct Plan {
     /// Bytes of columns and streams that a search reads.
     pub bytes_touched: f64,
     /// Blocks that a search decodes: those in which something else came near enough, and one for each
-    /// of the [`matches`](crate::Planner::matches).
+    /// of the [`matches`](crate::plan::Planner::matches).
     pub blocks_decoded: f64,
     /// Reads of a search from a disk, of 4096 bytes or a larger block each.
     pub reads: f64,
