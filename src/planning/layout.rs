@@ -53,7 +53,7 @@ pub(crate) struct TableLayout {
 /// Packer::new().layout(layout).pack(directory.path().join("store"), squares)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     pub(crate) radius: u32,
     pub(crate) prefer: Prefer,

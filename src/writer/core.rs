@@ -143,7 +143,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         check_writer(&base.manifest, path)?;
         let standing = Standing::read(path, &*storage)?;
         standing.remove_leftovers(path, &*storage)?;
-        let settings = Settings::of_store::<F>(&base.manifest)?;
+        let settings = Settings::of_store::<F>(&base.manifest);
         let Standing { next_segment, mut in_use, .. } = standing;
         let Some(section) = base.manifest.log else {
             return Err(Error::Ended);

@@ -129,7 +129,7 @@ impl<F: Fingerprint> StoreOptions<F> {
 
     /// What is said of an empty store.
     pub(super) fn empty_store(&self) -> Result<(Settings, Manifest, RecordShape)> {
-        let settings = Settings::plan(F::BITS, &self.layout)?;
+        let settings = Settings::new(F::BITS, &self.layout);
         let names = self.ids.filter(|kind| kind.is_named());
         let shape = RecordShape {
             ids: self.ids.is_some(),

@@ -33,7 +33,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// As [`Planner::best`](crate::plan::Planner::best); whatever layout a store remembers is no reason.
     pub fn full_merge(&self) -> Result<FullMerge> {
         let base = &self.parts().base;
-        let settings = Settings::of_store::<F>(&base.manifest)?;
+        let settings = Settings::of_store::<F>(&base.manifest);
         let mut by_window: BTreeMap<u64, u64> = BTreeMap::new();
         for (place, segment) in base.segments.iter().enumerate() {
             let count = by_window.entry(base.manifest.window(place)).or_default();

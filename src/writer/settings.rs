@@ -1,5 +1,8 @@
 //! How new segments are laid out, as the store remembers it.
 
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
 use crate::costs::Costs;
 use crate::design::Design;
 use crate::error::Result;
@@ -13,32 +16,51 @@ const SMALL: u64 = 1 << 12;
 /// Fingerprints that a store is planned for, if nothing else is known.
 const EXPECTED: u64 = 10_000_000;
 
+/// Usual layouts that are kept, for all writers of a process.
+const MOST_KNOWN: usize = 8;
+
 /// How segments of a store are laid out.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     bits: u32,
     /// What is said of it.
     said: Layout,
-    /// Of segments with tables, of up to [`EXPECTED`] fingerprints; `None` if they have bases.
-    usual: Option<TableLayout>,
+    /// Whether segments have tables; else they have bases.
+    tables: bool,
 }
 
+/// What was said for fingerprints of how many bits, and the layout that was chosen for it.
+type Known = (u32, Layout, TableLayout);
+
+/// The layouts of segments with tables that were chosen last. To choose one takes milliseconds, and
+/// the answer is always the same.
+static KNOWN: Mutex<VecDeque<Known>> = Mutex::new(VecDeque::new());
+
 impl Settings {
-    /// What is said for fingerprints of so many bits, and for what is not, what a pack of
-    /// [`EXPECTED`] uniform ones would choose: a search goes through all segments of a store, which
-    /// is expected to grow.
-    pub(crate) fn plan(bits: u32, said: &Layout) -> Result<Self> {
-        let usual = match said.part_layout(bits, EXPECTED) {
-            Some(_) => None,
-            None => Some(said.choose(&said.planner(bits, EXPECTED))?),
-        };
-        Ok(Self { bits, said: said.clone(), usual })
+    /// What is said for fingerprints of so many bits.
+    pub(crate) fn new(bits: u32, said: &Layout) -> Self {
+        Self { bits, said: said.clone(), tables: said.part_layout(bits, EXPECTED).is_none() }
+    }
+
+    /// The layout of segments with tables, of up to [`EXPECTED`] fingerprints: what is said, and for
+    /// the rest what a pack of so many uniform ones would choose. A search goes through all segments
+    /// of a store, which is expected to grow.
+    fn usual(&self) -> Result<TableLayout> {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |(bits, said, _): &&Known| *bits == self.bits && *said == self.said;
+        if let Some((_, _, usual)) = known.iter().find(is_same) {
+            return Ok(usual.clone());
+        }
+        let usual = self.said.choose(&self.said.planner(self.bits, EXPECTED))?;
+        known.truncate(MOST_KNOWN - 1);
+        known.push_front((self.bits, self.said.clone(), usual.clone()));
+        Ok(usual)
     }
 
     /// What a manifest says.
-    pub(crate) fn of_store<F: Fingerprint>(manifest: &Manifest) -> Result<Self> {
+    pub(crate) fn of_store<F: Fingerprint>(manifest: &Manifest) -> Self {
         let advice = manifest.layout.as_deref().unwrap_or_default();
-        Self::plan(F::BITS, &Layout::of_advice(F::BITS, manifest.radius.into(), advice))
+        Self::new(F::BITS, &Layout::of_advice(F::BITS, manifest.radius.into(), advice))
     }
 
     /// The text of a LAYOUT section.
@@ -48,22 +70,22 @@ impl Settings {
 
     /// The most fingerprints that a segment takes.
     pub(crate) fn most_fingerprints(&self) -> u64 {
-        match self.usual {
-            Some(_) => u64::MAX,
-            None => MOST_ROWS,
+        match self.tables {
+            true => u64::MAX,
+            false => MOST_ROWS,
         }
     }
 
     /// The layout of a segment of so many fingerprints, one of several.
     pub(crate) fn layout(&self, count: u64) -> Result<IndexLayout> {
-        let Some(usual) = &self.usual else {
+        if !self.tables {
             let layout = self.said.part_layout(self.bits, count).filter(|_| count >= SMALL);
             let planned = || PartLayout::planned(self.bits, count, self.said.radius);
             return Ok(IndexLayout::Parts(layout.unwrap_or_else(planned)));
-        };
+        }
         let mut layout = match count > EXPECTED {
             true => self.said.choose(&self.said.planner(self.bits, count))?,
-            false => usual.clone(),
+            false => self.usual()?,
         };
         let single = Design::named_for(self.bits, "single");
         if let Some(single) = single.filter(|_| count < SMALL) {

@@ -104,7 +104,7 @@ pub(super) fn create_in(disk: &Simulated, shape: RecordShape) -> Result<()> {
         low_bits: Some(32),
         ..Layout::new()
     };
-    let settings = Settings::plan(64, &options)?;
+    let settings = Settings::new(64, &options);
     let windows = WindowsSection { seconds: WINDOW_SECONDS, windows: Vec::new() };
     let windows = shape.windows.then_some(windows);
     let names = shape.names.then_some(IdKind::Text);
