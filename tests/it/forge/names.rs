@@ -367,6 +367,7 @@ fn lists() -> Vec<NamesVector> {
     let first_long = "d".repeat(65_535);
     let long = list(&[(65_535, code("a"))]);
     let very_long = list(&[(65_535, [code("a"), vec![true]].concat())]);
+    let half_behind = list(&[(65_534, [code("a"), vec![true]].concat())]);
     let heads = changed(Part::Heads(0), |bytes| {
         *bytes = list(&[(200, NamesSpec::new(&hosts()).bits(b"h"))]);
     });
@@ -413,6 +414,24 @@ fn lists() -> Vec<NamesVector> {
             of(&[(0, vec![true, false, true])]),
         ),
         bad("bad-nam-07-no-code", "NAM-7", "A bit that is no code.", single(vec![true])),
+        bad(
+            "bad-nam-07-group-of-none",
+            "NAM-7",
+            "A group of one name, and so of an empty list, has a byte.",
+            changed_of(&numbers()[..65], Part::Group(1), |bytes| bytes.push(0)),
+        ),
+        bad(
+            "bad-nam-07-heads-of-none",
+            "NAM-7",
+            "A page of one group, and so of an empty list of heads, has a byte for it.",
+            changed_of(&numbers()[..2], Part::Heads(0), |bytes| bytes.push(0)),
+        ),
+        bad(
+            "bad-nam-07-of-the-longest",
+            "NAM-7",
+            "A name has 65,535 bytes, and then half a code.",
+            of_group(2, &first_long, half_behind),
+        ),
         bad(
             "bad-nam-08-shared",
             "NAM-8",

@@ -183,7 +183,7 @@ const RECIPE: u32 = 5;
 /// The flags *critical* and *writers* of a known kind.
 fn known_flags(kind: u32) -> Option<u32> {
     match kind {
-        LOG if is(Wrong::LivingSkipped) || is_minimal() => None,
+        LOG if is(Wrong::LivingSkipped) => None,
         STORE | SEGMENT | LOG => Some(3),
         RECIPE if is(Wrong::RecipeUnknown) => None,
         RECIPE => Some(2),
@@ -245,6 +245,7 @@ fn read_section(bytes: &[u8], number: u32) -> Checked<(Section<'_>, &[u8])> {
     require(known.is_none_or(|known| (flags ^ known) & mask == 0), "MAN-8", || {
         at(&format!("kind {kind}, flags {flags:#x}"))
     })?;
+    support(kind != LOG || !is_minimal(), "MAN-7", || at("it is living"))?;
     Ok((Section { kind, flags, payload }, after))
 }
 
