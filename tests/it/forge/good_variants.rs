@@ -17,6 +17,13 @@ pub fn good_variants() -> Vec<Case> {
             f.insert_section(2, 6, WRITERS, b"");
             f.insert_section(4, NEVER, 0, b"12345678");
         }),
+        case("good-section-of-kind-0", "", One, "A section of kind 0, which is never assigned and not critical, is to be skipped.", |f| {
+            f.insert_section(2, 0, 0, b"nothing");
+        }),
+        case("good-radius-64", "", One, "planned_radius is 64, the width of the fingerprints.", |f| {
+            f.set(Place::Store, "planned_radius", 64);
+            f.reseal_manifest();
+        }),
         case("good-section-for-writers", "", Ids, "A section of a kind that is never assigned has the flag *writers*: the store is read, and not edited by those who do not know the kind.", |f| {
             f.insert_section(2, NEVER, WRITERS, b"made up");
         }),

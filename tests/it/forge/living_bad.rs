@@ -69,6 +69,7 @@ fn bare_rows() -> Vec<Row> {
             p.files.insert(log_name(2), log);
         }),
         ("bad-man-08-log-not-critical", "MAN-8", "The LOG section is not critical.", |p| set_flags(p, LOG, WRITERS)),
+        ("bad-man-08-log-not-for-writers", "MAN-8", "The LOG section lacks the flag *writers*.", |p| set_flags(p, LOG, BOTH & !WRITERS)),
         ("bad-lgs-01-twice", "LGS-1", "There are two LOG sections.", |p| twice(p, LOG, BOTH)),
         ("bad-lgs-02-first-log-0", "LGS-2", "first_log is 0.", |p| p.set(LOG, "first_log", 0)),
         ("bad-lgs-02-first-log-too-great", "LGS-2", "first_log is 2^62.", |p| p.set(LOG, "first_log", 1 << 62)),
@@ -141,6 +142,9 @@ fn file_rows() -> Vec<Row> {
 
 type List = (&'static str, &'static str, Vec<Deleted>);
 
+/// The flag of a deletion of all ids, for one whose field id is not 0.
+const ALL: u64 = 1 << 63;
+
 /// Deletions files of which the deletions are wrong.
 #[rustfmt::skip]
 fn lists() -> Vec<List> {
@@ -149,6 +153,7 @@ fn lists() -> Vec<List> {
         ("bad-del-03-fingerprints-descend", "Fingerprints of deletions descend.", vec![(B, None, 3), (A, None, 4)]),
         ("bad-del-03-ids-descend", "Ids of deletions of a fingerprint descend.", vec![(A, Some(3), 3), (A, Some(2), 4)]),
         ("bad-del-03-pair-twice", "The same pair is deleted twice.", vec![(A, Some(3), 3), (A, Some(3), 4)]),
+        ("bad-del-03-whole-twice", "All ids of a fingerprint are deleted twice; in the second deletion the field id is 7.", vec![(A, None, 3), (A, Some(7), 4 | ALL)]),
         ("bad-del-03-whole-last", "The deletion of all ids of a fingerprint follows that of one.", vec![(A, Some(3), 3), (A, None, 4)]),
         ("bad-del-03-sequence-0", "The sequence of a deletion is 0.", vec![(A, None, 0)]),
         ("bad-del-03-sequence-of-pair-0", "The sequence of the deletion of a pair is 0.", vec![(A, Some(1), 0)]),

@@ -389,6 +389,17 @@ fn segments() -> Vec<WrittenVector> {
             ],
         ),
         good(
+            "good-living-id-of-all",
+            "A deletion of all ids of a fingerprint has 2^64 - 1 in its field id, which means nothing.",
+            living_parts(&LivingSpec {
+                segments: vec![small(1, &[A, B], Some(&[&[1, 7], &[7]])), small(2, &[], Some(&[]))],
+                deletions: vec![(2, 9, vec![(A, Some(u64::MAX), 9 | 1 << 63)])],
+                sequence: 9,
+                ..with_ids(vec![log(&[], 0)])
+            }),
+            &[(B, &[7], &[])],
+        ),
+        good(
             "good-living-segments-without-ids",
             "Three segments without ids, of which the last is empty and brings along a deletion. Deletions \
              of pairs name nothing.",

@@ -9,6 +9,7 @@ const SEGMENT: u64 = 2;
 /// The flags of both: *critical* and *writers*.
 const FLAGS: u64 = 3;
 const CRITICAL: u64 = 1;
+const LAYOUT: u64 = 4;
 pub(super) const RECIPE: u64 = 5;
 /// The flag *writers* alone.
 pub(super) const WRITERS: u64 = 2;
@@ -157,6 +158,10 @@ fn sections() -> Vec<Case> {
             f.insert_section(2, NEVER, 0, b"abc");
             f.payload(2)[0] ^= 1;
         }),
+        case("bad-man-05-layout", "MAN-5", One, "A bit is flipped in the payload of the LAYOUT section.", |f| {
+            f.insert_section(2, LAYOUT, 0, b"prefer=size");
+            f.payload(2)[0] ^= 1;
+        }),
         case("bad-man-06-padding", "MAN-6", One, "The last byte of the padding of a section is not zero.", |f| {
             f.insert_section(2, NEVER, 0, b"abc");
             *f.manifest().last_mut().expect("the manifest is not empty") = 1;
@@ -165,6 +170,8 @@ fn sections() -> Vec<Case> {
         case("unsupported-man-07-unknown", "MAN-7", One, "There is a critical section of kind 2^32 - 1, which is never assigned.", |f| f.insert_section(1, NEVER, FLAGS, b"abc")),
         case("unsupported-man-07-private", "MAN-7", One, "There is a critical section of kind 2^31 + 66, which is private.", |f| f.insert_section(2, PRIVATE, CRITICAL, b"abc")),
         case("bad-man-08-segment-not-for-writers", "MAN-8", One, "The SEGMENT section lacks the flag *writers*.", |f| set_section(f, 1, "flags", CRITICAL)),
+        case("bad-man-08-store-not-for-writers", "MAN-8", One, "The STORE section lacks the flag *writers*.", |f| set_section(f, 0, "flags", CRITICAL)),
+        case("bad-man-08-layout-critical", "MAN-8", One, "The LAYOUT section is critical.", |f| f.insert_section(2, LAYOUT, CRITICAL, b"prefer=size")),
         case("bad-man-08-store-not-critical", "MAN-8", One, "The STORE section is not critical.", |f| {
             set_section(f, 0, "flags", FLAGS & !CRITICAL);
         }),
@@ -221,6 +228,26 @@ fn payloads() -> Vec<Case> {
         case("unsupported-man-11-further", "MAN-11", One, "The flag 2^3 of *further* is set, and its entry is there.", |f| {
             f.lengthen_payload(1, &[0; 16]);
             set_payload(f, Place::Segment, "further", 8);
+        }),
+        case("unsupported-man-11-highest-further", "MAN-11", One, "The flag 2^7 of *further* is set, and its entry is there.", |f| {
+            f.lengthen_payload(1, &[0; 16]);
+            set_payload(f, Place::Segment, "further", 1 << 7);
+        }),
+        case("unsupported-man-11-before-sto-02", "MAN-11", One, "A reserved byte of the STORE section is in use, and planned_radius is 65.", |f| {
+            f.set(Place::Store, "reserved", 1);
+            set_payload(f, Place::Store, "planned_radius", 65);
+        }),
+        case("unsupported-man-11-before-seg-04", "MAN-11", One, "A reserved byte of the SEGMENT section is in use, and segment_number is 0.", |f| {
+            f.set(Place::Segment, "reserved", 1);
+            set_payload(f, Place::Segment, "segment_number", 0);
+        }),
+        case("unsupported-sto-01-before-sto-02", "STO-1", One, "fingerprint_bits is 16, and planned_radius is 65.", |f| {
+            f.set(Place::Store, "fingerprint_bits", 16);
+            set_payload(f, Place::Store, "planned_radius", 65);
+        }),
+        case("unsupported-sto-05-before-sto-04", "STO-5", One, "name_kind is 5, and generation is 0.", |f| {
+            f.set(Place::Store, "name_kind", 5);
+            set_payload(f, Place::Store, "generation", 0);
         }),
         case("unsupported-seg-01-before-seg-02", "SEG-1", One, "index is 2 and table_count 0: another form of segments may have no such files.", |f| {
             set_tables(f, 0);

@@ -483,6 +483,11 @@ fn meanings() -> Vec<NamesVector> {
     let latin = NamesSpec::new(&[b"a".to_vec(), b"caf\xe9".to_vec()]).write();
     let overlong = NamesSpec::new(&[b"a".to_vec(), b"b\xC0\xAF".to_vec()]).write();
     let surrogate = NamesSpec::new(&[b"a".to_vec(), b"b\xED\xA0\x80".to_vec()]).write();
+    let of_name = |name: &[u8]| NamesSpec::new(&[b"a".to_vec(), name.to_vec()]).write();
+    let last = of_name(b"b\xED\xBF\xBF");
+    let of_three = of_name(b"b\xE0\x9F\xBF");
+    let of_four = of_name(b"b\xF0\x8F\xBF\xBF");
+    let beyond = of_name(b"b\xF4\x90\x80\x80");
     let half = NamesSpec::new(&[b"a\xc3".to_vec(), b"b".to_vec()]).write();
     vec![
         bad(
@@ -506,6 +511,10 @@ fn meanings() -> Vec<NamesVector> {
         bad("bad-nam-12-latin", "NAM-12", "A name is Latin 1.", latin),
         bad("bad-nam-12-overlong", "NAM-12", "A name has an overlong form.", overlong),
         bad("bad-nam-12-surrogate", "NAM-12", "A name has a surrogate.", surrogate),
+        bad("bad-nam-12-last-surrogate", "NAM-12", "A name has the last surrogate.", last),
+        bad("bad-nam-12-overlong-3", "NAM-12", "A name has a form of 3 bytes for 2.", of_three),
+        bad("bad-nam-12-overlong-4", "NAM-12", "A name has a form of 4 bytes for 3.", of_four),
+        bad("bad-nam-12-beyond", "NAM-12", "A name has a character above U+10FFFF.", beyond),
         bad("bad-nam-12-half", "NAM-12", "The first name ends inside a character.", half),
     ]
 }

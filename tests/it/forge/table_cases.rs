@@ -123,6 +123,10 @@ fn file_and_header() -> Vec<Case> {
             f.part(0, Router)[4..8].copy_from_slice(&entry);
             f.reseal(0);
         }),
+        case("unsupported-tab-03-more-than-all", "TAB-3", One, "fingerprint_bits is 32, and 224 bits are cut off.", |f| {
+            f.set(Place::Table(0), "fingerprint_bits", 32);
+            set_header(f, "cut_bits", 224);
+        }),
         case("unsupported-tab-04-codec-0", "TAB-4", One, "codec is 0.", |f| set_header(f, "codec", 0)),
         case("unsupported-tab-04-codec-3", "TAB-4", One, "codec is 3.", |f| set_header(f, "codec", 3)),
         case("unsupported-tab-05-low-bits-12", "TAB-5", One, "low_bits is 12.", |f| set_header(f, "low_bits", 12)),

@@ -199,7 +199,7 @@ fn read_table_header(file: &[u8], segment: &SegmentEntry, number: usize) -> Chec
     let is_known = fingerprint_bits == 32 || fingerprint_bits == 64;
     support(is_known, "TAB-2", || format!("fingerprint_bits is {fingerprint_bits}"))?;
     let whole_bits = fingerprint_bits as u8;
-    let bits = whole_bits.wrapping_sub(or(cut_bits, Wrong::CutIgnored, 0));
+    let bits = whole_bits.saturating_sub(or(cut_bits, Wrong::CutIgnored, 0));
     let is_cut_well = [32, 40, 48, 56, 64].contains(&bits);
     let is_cut_well = is_cut_well && (cut_bits == 0 || !is_minimal());
     support(is_cut_well, "TAB-3", || format!("{cut_bits} bits are cut off"))?;
