@@ -39,19 +39,21 @@ static KNOWN: Mutex<VecDeque<Known>> = Mutex::new(VecDeque::new());
 impl Settings {
     /// What is said for fingerprints of so many bits.
     pub(crate) fn new(bits: u32, said: &Layout) -> Self {
-        Self { bits, said: said.clone(), tables: said.part_layout(bits, EXPECTED).is_none() }
+        Self { bits, said: said.clone(), tables: said.parts.is_none() && bits <= u64::BITS }
     }
 
     /// The layout of segments with tables, of up to [`EXPECTED`] fingerprints: what is said, and for
     /// the rest what a pack of so many uniform ones would choose. A search goes through all segments
     /// of a store, which is expected to grow.
     fn usual(&self) -> Result<TableLayout> {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |(bits, said, _): &&Known| *bits == self.bits && *said == self.said;
-        if let Some((_, _, usual)) = known.iter().find(is_same) {
+        if let Some((_, _, usual)) = known().iter().find(is_same) {
             return Ok(usual.clone());
         }
+        // Nobody waits for the planner of another store.
         let usual = self.said.choose(&self.said.planner(self.bits, EXPECTED))?;
+        let mut known = known();
         known.truncate(MOST_KNOWN - 1);
         known.push_front((self.bits, self.said.clone(), usual.clone()));
         Ok(usual)
