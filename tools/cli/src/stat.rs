@@ -41,10 +41,11 @@ Of each table, which is a sorted copy of all fingerprints, it tells
   router                what it takes in memory
 Of a base, which holds every fingerprint once, and of the tables of parts of
 their bits beside it, it tells
-  key bits      the bits that rows are found by; bit 0 is the most significant one. Where
-                a sample of the set shows that adjacent bits go together, these are others
-  alike         pairs of fingerprints that agree in these; a search that comes to one reads
-                the other for nothing, so many make it slow
+  key bits      the bits that rows are found by; bit 0 is the most significant
+                one. Where a sample of the set shows that adjacent bits go
+                together, these are others
+  alike         pairs of fingerprints that agree in these; a search that comes to
+                one reads the other for nothing, so many make it slow
 --details adds
   code lengths          of the Huffman codes, for each class: the number of
                         leading bits that a key shares with the one before it
@@ -61,12 +62,13 @@ Of a store that is written to it tells also
   log            insertions and deletions that stand in no segment yet; every
                  process that opens the store reads them
   deletions      in segments: they hide records until a merge removes both
-  written        all bytes that were written to the disk, with logs and merges, for
-                 the bytes of the records that were inserted: the write
+  written        all bytes that were written to the disk, with logs and merges,
+                 for the bytes of the records that were inserted: the write
                  amplification
-  writers        whether insertions and deletions wait now since there are too many
-                 segments. Nothing is refused, and merges end it. Such a wait also
-                 comes where records arrive faster than they become segments
+  writers        whether insertions and deletions wait now since there are too
+                 many segments. Nothing is refused, and merges end it. Such a
+                 wait also comes where records arrive faster than they become
+                 segments
   full merge     what `fpstore merge --full` would bring, as predicted
 `fpstore glossary` explains the words.";
 

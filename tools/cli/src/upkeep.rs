@@ -28,8 +28,8 @@ const AFTER_MERGE: &str = "\
 Without --full it merges what a writer would merge in the background: small
 segments into larger ones, and such with many deletions. With --full all
 segments become one, or one for each window of time, as `fpstore pack` would
-write it, from which what was deleted is gone. That reads the whole store, writes
-what is not so already, and needs room for a second copy until it ends.
+write it, from which what was deleted is gone. That reads the whole store,
+writes what is not so already, and needs room for a second copy until it ends.
 
 Readers go on meanwhile. If the command is stopped or killed, the segments stay
 as they were.";

@@ -45,8 +45,8 @@ whose F1 is at most 0.01 below the best, where recipes without a k of their own
 have that of their rule alone; the five best recipes; then all rows, the best
 first: for each recipe the k of its rule, the k with the best F1, and those of
 -k:
-  k          what may differ: bits; values that are not equal; for sets the Jaccard
-             similarity that they lack, in percent
+  k          what may differ: bits; values that are not equal; for sets the
+             Jaccard similarity that they lack, in percent
   recall, precision, f1
   under 0.5  the part of the pairs with a similarity of 0.2 to 0.5 that is found
   bytes      of a document, without its id

@@ -42,8 +42,8 @@ may be compressed. The order of the rows is that of the documents, whatever the
 threads.
 
 A row of the output, for each document:
-  parquet  id (string), fingerprint (UInt64, or FixedSizeBinary of 16 or 32 bytes, the most
-           significant first), exact (string)
+  parquet  id (string), fingerprint (UInt64, or FixedSizeBinary of 16 or 32 bytes,
+           the most significant first), exact (string)
   jsonl    {\"id\":\"...\",\"fingerprint\":\"9d18dc592abfa1bb\"}
   raw      the fingerprints alone, as `pack --format u64le` takes them
 Methods that give several values (minhash, bands, imatch, spotsigs, ...) have a

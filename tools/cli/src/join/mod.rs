@@ -56,8 +56,8 @@ the second, and equal ones are pairs as well. The order of rows is left open;
            distance (UInt8, of 256 bits UInt16); with ids lists a_ids and b_ids
            of UInt64, or of strings where ids are names; needs -o
 Words behind it: ids; header; hex, u64 or i64 (how fingerprints are written).
-`dedup --pairs` and `merge-pairs` read all of them; tsv with or
-without a header, with hexadecimal digits.
+`dedup --pairs` and `merge-pairs` read all of them; tsv with or without a
+header, with hexadecimal digits.
 
 Memory: twice its own bytes for each fingerprint of both stores (16 of 64
 bits), and some 20 MiB. What does not fit into SIZE is joined range by range of

@@ -33,6 +33,9 @@ const SUBCOMMANDS: [&str; 26] = [
     "completions",
 ];
 
+/// Those of `corpus`.
+const CORPUS: [&str; 3] = ["corpus dedup", "corpus report", "corpus decide"];
+
 /// Three screens.
 const MOST_LINES: usize = 120;
 
@@ -68,7 +71,7 @@ fn the_help_answers_with_examples_formats_and_exit_codes() {
 #[test]
 fn each_subcommand_has_help_that_fits_a_screen_of_100_columns() {
     let scratch = Scratch::new();
-    for subcommand in own() {
+    for subcommand in own().chain(CORPUS) {
         let help = scratch.run(&format!("{subcommand} --help")).succeeds().stdout;
         assert!(help.contains(&format!("Usage: fpstore {subcommand}")), "{help}");
         for line in help.lines() {
@@ -105,7 +108,7 @@ fn the_short_help_shows_a_dozen_options_at_most_and_the_long_one_fills_three_scr
         };
         lines.map(name).collect()
     };
-    for subcommand in own().chain(["corpus dedup", "corpus report", "corpus decide"]) {
+    for subcommand in own().chain(CORPUS) {
         let lines = scratch.run(&format!("{subcommand} --help")).succeeds().stdout.lines().count();
         assert!(lines <= MOST_LINES, "{subcommand}: {lines}");
         let short = options(&scratch.run(&format!("{subcommand} -h")).succeeds().stdout);
