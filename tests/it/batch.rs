@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 
 use fpstore::internals::Costs;
-use fpstore::query::BatchPlan;
-use fpstore::query::{Answer, BatchSummary};
+use fpstore::query::{Answer, BatchPlan, BatchSummary};
 use fpstore::{Batch, Design, Error, Execution, Hex, Layout, Match, Packer, Store};
 use proptest::prelude::*;
 

@@ -6,8 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use fpstore::query::BatchPlan;
-use fpstore::query::BatchSummary;
+use fpstore::query::{BatchPlan, BatchSummary};
 use fpstore::stats::{AccessPath, BitRange};
 use fpstore::{
     Batch, Codec, Design, Error, Execution, Layout, Match, OpenOptions, Packer, Store,

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use fpstore::query::BatchPlan;
-use fpstore::query::{JoinEvent, Pair};
+use fpstore::query::{BatchPlan, JoinEvent, Pair};
 use fpstore::{Clustering, Error, ErrorKind, Execution, Join, Packer, Snapshot, Store};
 
 use crate::sets::{Random, brute_force, clustered, sorted};

@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use fpstore::query::BatchPlan;
-use fpstore::query::JoinEvent;
+use fpstore::query::{BatchPlan, JoinEvent};
 use fpstore::{Design, Error, Execution, Layout, Packer, Store};
 use libtest_mimic::Trial;
 

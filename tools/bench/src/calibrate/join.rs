@@ -4,8 +4,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-use fpstore::internals::Costs;
-use fpstore::internals::{Instructions, join_as_read, join_as_read_ns};
+use fpstore::internals::{Costs, Instructions, join_as_read, join_as_read_ns};
 use fpstore::{Design, Layout, Packer, Result};
 use fpstore_cli::failure::Failure;
 

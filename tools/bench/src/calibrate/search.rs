@@ -5,8 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
-use fpstore::internals::SearchCosts;
-use fpstore::internals::first_planes;
+use fpstore::internals::{SearchCosts, first_planes};
 use fpstore::stats::AccessPath;
 use fpstore::{Design, Layout, Packer, Store};
 use fpstore_cli::failure::Failure;
