@@ -25,21 +25,24 @@ pub(crate) struct Settings {
     bits: u32,
     /// What is said of it.
     said: Layout,
-    /// Whether segments have tables; else they have bases.
-    tables: bool,
 }
 
 /// What was said for fingerprints of how many bits, and the layout that was chosen for it.
 type Known = (u32, Layout, TableLayout);
 
-/// The layouts of segments with tables that were chosen last. To choose one takes milliseconds, and
-/// the answer is always the same.
+/// The layouts of segments with tables that were chosen last. To choose one predicts all designs,
+/// and the answer is always the same.
 static KNOWN: Mutex<VecDeque<Known>> = Mutex::new(VecDeque::new());
 
 impl Settings {
     /// What is said for fingerprints of so many bits.
     pub(crate) fn new(bits: u32, said: &Layout) -> Self {
-        Self { bits, said: said.clone(), tables: said.parts.is_none() && bits <= u64::BITS }
+        Self { bits, said: said.clone() }
+    }
+
+    /// Whether segments have tables; else they have bases.
+    fn has_tables(&self) -> bool {
+        self.said.parts.is_none() && self.bits <= u64::BITS
     }
 
     /// The layout of segments with tables, of up to [`EXPECTED`] fingerprints: what is said, and for
@@ -72,7 +75,7 @@ impl Settings {
 
     /// The most fingerprints that a segment takes.
     pub(crate) fn most_fingerprints(&self) -> u64 {
-        match self.tables {
+        match self.has_tables() {
             true => u64::MAX,
             false => MOST_ROWS,
         }
@@ -80,7 +83,7 @@ impl Settings {
 
     /// The layout of a segment of so many fingerprints, one of several.
     pub(crate) fn layout(&self, count: u64) -> Result<IndexLayout> {
-        if !self.tables {
+        if !self.has_tables() {
             let layout = self.said.part_layout(self.bits, count).filter(|_| count >= SMALL);
             let planned = || PartLayout::planned(self.bits, count, self.said.radius);
             return Ok(IndexLayout::Parts(layout.unwrap_or_else(planned)));
