@@ -1,6 +1,6 @@
 //! What benchmarks and calibration measure one by one: the parts of a block's way (codes, encoding,
 //! decoding, the scan of the column, the router), the comparisons of joins and batches, and the
-//! lists of names.
+//! lists of names; and the constants from which times are predicted.
 //!
 //! There only with the feature `internals`, which the benchmarks of this package and `fpstore
 //! bench` switch on. It promises nothing to others.

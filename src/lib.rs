@@ -179,7 +179,7 @@ pub use snapshot::{Iter, IterWithIds, Snapshot};
 pub use store::{OpenOptions, PackSession, PackSummary, Packer, Store, recipe_of, width_of};
 pub use writer::{Durability, FullMerge, StoreOptions, Verdict, Writer, WriterOptions};
 
-/// Looks after stores: backups, repair of damaged ones, and what a check of all files found.
+/// Backups, repair of damaged stores, and what a check of all files found.
 pub mod maintenance {
     pub use crate::repair::{Repair, RepairReport, SegmentLoss};
     pub use crate::snapshot::VerifyReport;

@@ -10,8 +10,9 @@ use crate::error::{Error, Result};
 pub enum Prefer {
     /// Little space: a hundredth of it is worth a twelfth of the latency.
     Size,
-    /// The least product of space and latency, within what the fingerprints take uncompressed: 4 or 8
-    /// bytes each, or the [budget](crate::plan::Planner::budget). Where nothing is that small, as `Size`.
+    /// The least product of space and latency, within what the fingerprints take uncompressed: 4 or
+    /// 8 bytes each, or the [budget](crate::plan::Planner::budget). Where nothing is that small, as
+    /// `Size`.
     #[default]
     Balanced,
     /// Little latency: a hundredth of it is worth an eighth of the space.

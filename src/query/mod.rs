@@ -1,4 +1,6 @@
-//! All that can be asked of stored fingerprints. Every query owns the snapshot that it looks at.
+//! What batches, joins and clusters give. The queries themselves are [`Batch`](crate::Batch),
+//! [`Join`](crate::Join), [`Clustering`](crate::Clustering) and [`Searcher`](crate::Searcher); each
+//! owns the snapshot that it looks at.
 
 mod ask;
 mod background;

@@ -43,8 +43,8 @@ fn entries() -> String {
 fn readme() -> String {
     let mut text = String::from(
         "# Test vectors of names files\n\n\
-         `good-NAME.fpn` holds the names in the lines of `good-NAME.hex`, in hexadecimal digits: pieces with\n\
-         a space between them, of which `79*200` is the byte 79 two hundred times;\n\
+         `good-NAME.fpn` holds the names in the lines of `good-NAME.hex`, in hexadecimal digits:\n\
+         pieces with a space between them, of which `79*200` is the byte 79 two hundred times;\n\
          `bad-*` are rejected as corrupt and `unsupported-*` as unsupported, by the rule in the name.\n\
          `entries.txt` has a line for each: its name, and what the manifest says of it, which is\n\
          length, header_crc, directory_crc, and whether names are text. This file is written by the\n\

@@ -78,10 +78,10 @@ impl<F: Fingerprint> Join<F> {
         self
     }
 
-    /// Joins one shard only: of those pairs whose [`a`](crate::query::Pair::a) lies in range number `index`, from
-    /// 0 on, of `count` ranges of about equal numbers of fingerprints. Together the shards give
-    /// each pair once. They depend on the files of the store and nothing else, so that several
-    /// machines can divide the work.
+    /// Joins one shard only: of those pairs whose [`a`](crate::query::Pair::a) lies in range number
+    /// `index`, from 0 on, of `count` ranges of about equal numbers of fingerprints. Together the
+    /// shards give each pair once. They depend on the files of the store and nothing else, so that
+    /// several machines can divide the work.
     ///
     /// The first shard has most work, since each fingerprint is compared with those behind it.
     pub fn shard(mut self, index: u64, count: u64) -> Self {
@@ -89,8 +89,9 @@ impl<F: Fingerprint> Join<F> {
         self
     }
 
-    /// Leaves out all pairs whose [`a`](crate::query::Pair::a) is below `fingerprint`. Who has noted the end of
-    /// the last [range](crate::query::JoinEvent::Range) goes on behind it, also with another amount of memory.
+    /// Leaves out all pairs whose [`a`](crate::query::Pair::a) is below `fingerprint`. Who has
+    /// noted the end of the last [range](crate::query::JoinEvent::Range) goes on behind it, also
+    /// with another amount of memory.
     pub fn start(mut self, fingerprint: F) -> Self {
         self.start = fingerprint;
         self

@@ -11,7 +11,8 @@
 //! gathered into *cells* ([`JoinTables`]), cells into *units*, and units into tasks ([`Exchange`]).
 //! A unit is what is joined together: the light cells of a table that go to one task; or, of a cell
 //! with far more fingerprints than others, those that a hash (their *salt*) gives to one share, or
-//! to one of two shares, whose fingerprints are joined with each other ([`fpstore::query::ListJoin`]).
+//! to one of two shares, whose fingerprints are joined with each other
+//! ([`fpstore::query::ListJoin`]).
 #![doc = include_str!("../README.md")]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
