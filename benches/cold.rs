@@ -194,7 +194,8 @@ mod linux {
         Ok(Measured { opens, searches, reads, heap_bytes: store.heap_bytes() })
     }
 
-    /// Takes the pages of all files of a directory that are mapped out of the mappings: only then they can be dropped from the page cache.
+    /// Takes the pages of all files of a directory that are mapped out of the mappings: only then
+    /// they can be dropped from the page cache.
     fn forget_mapped(directory: &Path) -> Result<(), Box<dyn std::error::Error>> {
         let directory = fs::canonicalize(directory)?.display().to_string();
         for line in fs::read_to_string("/proc/self/maps")?.lines() {
@@ -205,7 +206,8 @@ mod linux {
             let start = usize::from_str_radix(start, 16)?;
             let length = usize::from_str_radix(end, 16)? - start;
             let start = std::ptr::with_exposed_provenance_mut(start);
-            // SAFETY: this is a mapping of a file that nobody writes: what is read next comes from the file again.
+            // SAFETY: this is a mapping of a file that nobody writes: what is read next comes from
+            // the file again.
             unsafe { madvise(start, length, MapAdvice::LinuxDontNeed)? };
         }
         Ok(())

@@ -1,17 +1,22 @@
-//! The headline of the paper on one machine: a million queries at once against billions of fingerprints.
+//! The headline of the paper on one machine: a million queries at once against billions of
+//! fingerprints.
 //!
-//! `cargo bench --bench headline -- DIRECTORY [EXPONENT [PART_EXPONENT [QUERIES...]]]`; without arguments behind the directory
-//! 2^33 uniform fingerprints in parts of 2^30, and 2^20 queries. Each part comes out of a pipe, in no order, and is packed within 4 GiB as a segment of the store
-//! `DIRECTORY/headline.fps`, which takes 37 bits per fingerprint; a part's temporary files take 8 bytes for each of its fingerprints. A store that stands there is used, and parts
-//! that it lacks are added. Half of the queries are stored fingerprints with up to 3 flips.
+//! `cargo bench --bench headline -- DIRECTORY [EXPONENT [PART_EXPONENT [QUERIES...]]]`; without
+//! arguments behind the directory 2^33 uniform fingerprints in parts of 2^30, and 2^20 queries.
+//! Each part comes out of a pipe, in no order, and is packed within 4 GiB as a segment of the store
+//! `DIRECTORY/headline.fps`, which takes 37 bits per fingerprint; a part's temporary files take 8
+//! bytes for each of its fingerprints. A store that stands there is used, and parts that it lacks
+//! are added. Half of the queries are stored fingerprints with up to 3 flips.
 //!
-//! For each number of queries the batch runs by the plan that it chooses, and with `--plans` by every plan that is not predicted to take ten times as long,
-//! from a cold page cache. All that was planted must be found, and the matches of 1,000 queries are compared with those of a
-//! pass over all fingerprints that shares nothing with the library. With `--test` a small set.
+//! For each number of queries the batch runs by the plan that it chooses, and with `--plans` by
+//! every plan that is not predicted to take ten times as long, from a cold page cache. All that was
+//! planted must be found, and the matches of 1,000 queries are compared with those of a pass over
+//! all fingerprints that shares nothing with the library. With `--test` a small set.
 //!
-//! Two cores of an AMD EPYC with 24 GiB took 56.0 s by the clock and 97.7 s of processor time, cold, for 2^20 queries of 2^33 fingerprints in 39.1 GB,
-//! read at 0.69 GB/s (78.9 s beside other work); packing took 567 s at low priority beside other work, and 4,026 MiB of memory. The
-//! paper gives 100 s on 200 machines.
+//! Two cores of an AMD EPYC with 24 GiB took 56.0 s by the clock and 97.7 s of processor time,
+//! cold, for 2^20 queries of 2^33 fingerprints in 39.1 GB, read at 0.69 GB/s (78.9 s beside other
+//! work); packing took 567 s at low priority beside other work, and 4,026 MiB of memory. The paper
+//! gives 100 s on 200 machines.
 
 #![allow(missing_docs)]
 
@@ -226,7 +231,8 @@ fn ask(path: &Path, count: u64, asked: usize, all_plans: bool) {
     }
 }
 
-/// The fingerprints near each query, ascending, each once: by a pass over all of them that looks up their four quarters.
+/// The fingerprints near each query, ascending, each once: by a pass over all of them that looks up
+/// their four quarters.
 fn other_pass(count: u64, queries: &[u64]) -> Vec<Vec<u64>> {
     let quarter = |word: u64, number: usize| (word >> (16 * number)) as u16 as usize;
     let mut lists = vec![Vec::new(); 4 << 16];

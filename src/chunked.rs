@@ -1,5 +1,5 @@
-//! Bodies of files that are read here and there: in chunks, each with a CRC that is checked when something of it is
-//! read for the first time.
+//! Bodies of files that are read here and there: in chunks, each with a CRC that is checked when
+//! something of it is read for the first time.
 
 use std::io::Write;
 use std::ops::Range;
@@ -159,7 +159,8 @@ impl Chunks {
         self.verified.all()
     }
 
-    /// Checks the chunks that hold these bytes of the file, unless some thread has done it since the file was opened.
+    /// Checks the chunks that hold these bytes of the file, unless some thread has done it since
+    /// the file was opened.
     #[inline]
     pub(crate) fn check(&self, file: &[u8], bytes: Range<usize>) -> Result<(), BadChunk> {
         if self.verified.all() || bytes.is_empty() {
@@ -181,7 +182,8 @@ impl Chunks {
         })
     }
 
-    /// Checks all chunks, with the threads of the current pool. The error is that of the first damaged one.
+    /// Checks all chunks, with the threads of the current pool. The error is that of the first
+    /// damaged one.
     pub(crate) fn check_all(&self, file: &[u8]) -> Result<(), BadChunk> {
         tasks::try_map(0..self.count(), |chunk| self.check_chunk(file, chunk)).map(drop)
     }

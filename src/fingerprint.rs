@@ -19,7 +19,8 @@ mod sealed {
         /// The fingerprint and the id.
         fn of_pair(pair: &Self::WithId) -> (Self, u64);
 
-        /// Word number `number`, the most significant first; there is one such. Of 32 bits they are its lowest.
+        /// Word number `number`, the most significant first; there is one such. Of 32 bits they are
+        /// its lowest.
         fn word(self, number: usize) -> u64;
 
         /// The fingerprint of the words that `word` gives, asked for in order.
@@ -34,9 +35,9 @@ pub(crate) use sealed::Sealed;
 
 /// A fingerprint: a string of bits, of which the number of differing ones is what searches ask for.
 ///
-/// As bytes, and as hexadecimal digits, it stands with the most significant byte first, whatever the width; of
-/// `[u64; 4]` the first word is the most significant one. The order is that of the bytes. Bit 0 is the most
-/// significant one.
+/// As bytes, and as hexadecimal digits, it stands with the most significant byte first, whatever
+/// the width; of `[u64; 4]` the first word is the most significant one. The order is that of the
+/// bytes. Bit 0 is the most significant one.
 ///
 /// Implemented for [`u32`], [`u64`], [`u128`] and `[u64; 4]`: 32, 64, 128 and 256 bits.
 pub trait Fingerprint:
@@ -71,7 +72,8 @@ pub trait Fingerprint:
     }
 }
 
-/// The bytes of a fingerprint in a file: an integer as all others there, the least significant byte first.
+/// The bytes of a fingerprint in a file: an integer as all others there, the least significant byte
+/// first.
 #[inline(always)]
 pub(crate) fn file_bytes<F: Fingerprint>(fingerprint: F) -> F::Bytes {
     let mut bytes = fingerprint.to_be_bytes();
@@ -146,7 +148,8 @@ impl fmt::Display for Hex {
     }
 }
 
-/// Evaluates an expression for the type of fingerprints of so many bits, a width that a manifest can have.
+/// Evaluates an expression for the type of fingerprints of so many bits, a width that a manifest
+/// can have.
 macro_rules! by_width {
     ($bits:expr, $type:ident => $value:expr) => {
         match $bits {
@@ -190,7 +193,8 @@ pub(crate) fn successor<F: Fingerprint>(fingerprint: F) -> Option<F> {
     None
 }
 
-/// A fingerprint of up to 64 bits as the highest bits of a key of a table; of a wider one the first 64.
+/// A fingerprint of up to 64 bits as the highest bits of a key of a table; of a wider one the first
+/// 64.
 #[inline(always)]
 pub(crate) fn key_of<F: Fingerprint>(fingerprint: F) -> u64 {
     first_word(fingerprint) << (u64::BITS - F::BITS.min(64))

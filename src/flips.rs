@@ -1,7 +1,8 @@
 //! Ways to flip some of several bits.
 
-/// Calls `look` with all ways to flip up to `flips` of the lowest `bits` bits, fewer than a word has, each once, the ways to
-/// flip few before those to flip more; stops, and gives `false`, where it says no.
+/// Calls `look` with all ways to flip up to `flips` of the lowest `bits` bits, fewer than a word
+/// has, each once, the ways to flip few before those to flip more; stops, and gives `false`, where
+/// it says no.
 #[inline]
 pub(crate) fn up_to(bits: u32, flips: u32, mut look: impl FnMut(usize) -> bool) -> bool {
     look(0) && (1..=flips.min(bits)).all(|flips| exactly(bits, flips, &mut look))
@@ -19,7 +20,8 @@ fn exactly(bits: u32, flips: u32, look: &mut impl FnMut(usize) -> bool) -> bool 
         if flipped == last {
             return true;
         }
-        // The lowest run of ones gives its highest to the place above, and the others go down as far as they can.
+        // The lowest run of ones gives its highest to the place above, and the others go down as
+        // far as they can.
         let lowest = flipped & flipped.wrapping_neg();
         let carried = flipped + lowest;
         flipped = carried | ((flipped ^ carried) >> 2) >> lowest.trailing_zeros();

@@ -1,5 +1,6 @@
-//! What is generic in the width of fingerprints, compiled for all widths once: builds at low levels of optimization, those of tests, share what a crate
-//! has compiled with the crates that use it. The tests in `tests/it` take less than half of the CPU's time to build with it.
+//! What is generic in the width of fingerprints, compiled for all widths once: builds at low levels
+//! of optimization, those of tests, share what a crate has compiled with the crates that use it.
+//! The tests in `tests/it` take less than half of the CPU's time to build with it.
 //!
 //! There only with the feature `internals`, which tests and benchmarks of this package switch on.
 

@@ -1,10 +1,11 @@
 //! A compressed on-disk store for near-duplicate fingerprints, with exact Hamming search.
 //!
-//! fpstore holds sets of fingerprints of 64 bits (SimHash of documents, perceptual hashes of images), or of
-//! 32, 128 or 256, in little more space than information theory asks for, and answers exactly: *which
-//! stored fingerprints are within Hamming distance k of this one?* It follows section 3 of Manku, Jain,
-//! Das Sarma, *Detecting Near-Duplicates for Web Crawling* (WWW 2007), and for wide fingerprints Norouzi,
-//! Punjani, Fleet, *Fast search in Hamming space with multi-index hashing* (CVPR 2012).
+//! fpstore holds sets of fingerprints of 64 bits (SimHash of documents, perceptual hashes of
+//! images), or of 32, 128 or 256, in little more space than information theory asks for, and
+//! answers exactly: *which stored fingerprints are within Hamming distance k of this one?* It
+//! follows section 3 of Manku, Jain, Das Sarma, *Detecting Near-Duplicates for Web Crawling* (WWW
+//! 2007), and for wide fingerprints Norouzi, Punjani, Fleet, *Fast search in Hamming space with
+//! multi-index hashing* (CVPR 2012).
 //!
 //! # A search
 //!
@@ -13,7 +14,10 @@
 //!
 //! let directory = tempfile::tempdir()?;
 //! let path = directory.path().join("pages.fps");
-//! let pages = [(0x9d18dc592abfa1bb, "https://a.example/"), (0x0a8c44df69d3e655, "https://b.example/")];
+//! let pages = [
+//!     (0x9d18dc592abfa1bb, "https://a.example/"),
+//!     (0x0a8c44df69d3e655, "https://b.example/"),
+//! ];
 //! Packer::new().pack_with_ids(&path, pages)?;
 //!
 //! let store = Store::open(&path)?;
@@ -64,14 +68,16 @@
 //!
 //! # Other widths
 //!
-//! Fingerprints of another width say so where a store is packed, created or opened ([`Fingerprint`]):
+//! Fingerprints of another width say so where a store is packed, created or opened
+//! ([`Fingerprint`]):
 //!
 //! ```
 //! use fpstore::{Layout, OpenOptions, Packer};
 //!
 //! let directory = tempfile::tempdir()?;
 //! let path = directory.path().join("images.fps");
-//! let hash = |i: u64| [1, 2, 3, 4].map(|word| (i ^ word << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+//! let mix = |word: u64| word.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+//! let hash = |i: u64| [1, 2, 3, 4].map(|word| mix(i ^ word << 32));
 //! let packer = Packer::new().width::<[u64; 4]>().layout(Layout::new().k(31));
 //! packer.pack(&path, (0..20_000).map(hash))?;
 //!
@@ -93,9 +99,9 @@
 //!
 //! # Limits
 //!
-//! * Fingerprints have 32, 64, 128 or 256 bits. Those of 32 and 64 bits can have tables; all can have a *base*
-//!   that holds each once, up to 2^32 - 1 of them in one segment, and tables of parts of their bits
-//!   ([`Layout::parts`]).
+//! * Fingerprints have 32, 64, 128 or 256 bits. Those of 32 and 64 bits can have tables; all can
+//!   have a *base* that holds each once, up to 2^32 - 1 of them in one segment, and tables of parts
+//!   of their bits ([`Layout::parts`]).
 //! * A store has one [`Writer`] at a time, over all processes, and any number of readers.
 //! * Mapped files must not be changed while they are open; see [`Store`].
 //! * Needs a 64-bit, little-endian machine.

@@ -48,8 +48,9 @@ impl Bytes {
         let _ = bytes;
     }
 
-    /// Tells the system that of these bytes some here and there will be needed: where one is not in memory, it reads the page alone. Elsewhere it
-    /// reads much around it, which takes milliseconds.
+    /// Tells the system that of these bytes some here and there will be needed: where one is not in
+    /// memory, it reads the page alone. Elsewhere it reads much around it, which takes
+    /// milliseconds.
     pub(crate) fn are_random(&self, bytes: Range<usize>) {
         #[cfg(unix)]
         self.advise(memmap2::Advice::Random, bytes);
@@ -65,8 +66,8 @@ impl Bytes {
         }
     }
 
-    /// Whether the page of this byte would have to be read first, as far as the system tells: it tells who may write the
-    /// file. A system call.
+    /// Whether the page of this byte would have to be read first, as far as the system tells: it
+    /// tells who may write the file. A system call.
     pub(crate) fn is_absent(&self, at: usize) -> bool {
         #[cfg(target_os = "linux")]
         if let Self::Mapped(map) = self
@@ -74,8 +75,8 @@ impl Bytes {
         {
             let page = std::ptr::from_ref(byte).map_addr(|address| address & !(page_bytes() - 1));
             let mut is_here = 1u8;
-            // SAFETY: the page begins at a multiple of its size and has a byte of the mapping, so it is mapped, and for one page
-            // one byte is written. Nothing is written to the page.
+            // SAFETY: the page begins at a multiple of its size and has a byte of the mapping, so
+            // it is mapped, and for one page one byte is written. Nothing is written to the page.
             let failed = unsafe { libc::mincore(page.cast_mut().cast(), 1, &raw mut is_here) };
             return failed == 0 && is_here & 1 == 0;
         }
@@ -83,9 +84,10 @@ impl Bytes {
         false
     }
 
-    /// Reads the whole of `file` into memory: a large one into large pages, where the system gives them. With pages of
-    /// 4 KiB nearly every look of a search into a store of some hundred MiB waits for the place of its page first: 10% to 28%
-    /// more time for a search of 256 bits within 31.
+    /// Reads the whole of `file` into memory: a large one into large pages, where the system gives
+    /// them. With pages of 4 KiB nearly every look of a search into a store of some hundred MiB
+    /// waits for the place of its page first: 10% to 28% more time for a search of 256 bits within
+    /// 31.
     pub(crate) fn read(mut file: &File) -> io::Result<Self> {
         let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
         if length >= LARGE_PAGE_BYTES {
@@ -134,8 +136,8 @@ fn prefetch_into<const FIRST_LEVEL: bool>(bytes: &[u8]) {
     }
 }
 
-/// Asks the CPU to bring `length` bytes from offset `start` of `bytes` on, where a line begins, into
-/// its cache. Has no other effect, even behind the end of `bytes`.
+/// Asks the CPU to bring `length` bytes from offset `start` of `bytes` on, where a line begins,
+/// into its cache. Has no other effect, even behind the end of `bytes`.
 #[inline(always)]
 pub(crate) fn prefetch_lines(bytes: &[u8], start: usize, length: usize) {
     let mut line = bytes.as_ptr().wrapping_add(start);

@@ -6,7 +6,8 @@
 
 use crate::format::{BitRange, top_bits};
 
-/// Moves of a table whose top is one range, at most: a loop over as many as there are takes 1% to 3% more of a search of `quarters`.
+/// Moves of a table whose top is one range, at most: a loop over as many as there are takes 1% to
+/// 3% more of a search of `quarters`.
 const FIRST: usize = 3;
 
 /// A bijection on 64-bit words that moves bits. Costs one rotation and one mask per group of bits

@@ -1,7 +1,9 @@
-//! The line of text that says how fingerprints were made, and that those of different recipes are not mixed.
+//! The line of text that says how fingerprints were made, and that those of different recipes are
+//! not mixed.
 //!
-//! What stands in the line is the affair of whoever makes fingerprints; here it is compared byte for byte, and no more. Where
-//! one of two sets has a recipe and the other has none, nobody knows whether they go together: that is allowed.
+//! What stands in the line is the affair of whoever makes fingerprints; here it is compared byte
+//! for byte, and no more. Where one of two sets has a recipe and the other has none, nobody knows
+//! whether they go together: that is allowed.
 
 use std::path::Path;
 
@@ -27,7 +29,8 @@ pub(crate) fn check(line: Option<&str>) -> Result<()> {
     Err(Error::invalid_option("recipe", format!("{line:?}"), expected))
 }
 
-/// Refuses fingerprints of two recipes where they would be mixed, the first those of a store, at `path` if that is known.
+/// Refuses fingerprints of two recipes where they would be mixed, the first those of a store, at
+/// `path` if that is known.
 ///
 /// # Errors
 ///

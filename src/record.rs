@@ -2,8 +2,8 @@
 
 use bytemuck::Pod;
 
-/// Something that is sorted: a fingerprint, or a fingerprint and an id. In temporary files it stands as it does in
-/// memory.
+/// Something that is sorted: a fingerprint, or a fingerprint and an id. In temporary files it
+/// stands as it does in memory.
 pub trait Record: Pod + Ord + Send + Sync {
     /// Bytes of a record, in memory and in temporary files.
     const BYTES: usize = size_of::<Self>();

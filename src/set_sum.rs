@@ -23,7 +23,8 @@ pub(crate) fn term(fingerprint: u64) -> u128 {
     u128::from(high) << 64 | u128::from(low)
 }
 
-/// What one fingerprint of any width adds: both halves go over its words, the most significant first.
+/// What one fingerprint of any width adds: both halves go over its words, the most significant
+/// first.
 #[inline]
 pub(crate) fn term_of<F: Fingerprint>(fingerprint: F) -> u128 {
     let (low, high) = words(fingerprint).fold((0u64, 0u64), |(low, high), word| {

@@ -1,10 +1,11 @@
 //! Tasks that the threads of the current pool share: each goes to the thread that is free next.
 //!
-//! Outside of any pool the current thread does them one by one. Rayon would start a pool of its own there, and panic
-//! where the system refuses its threads; so nothing in this crate calls rayon but through this module.
+//! Outside of any pool the current thread does them one by one. Rayon would start a pool of its own
+//! there, and panic where the system refuses its threads; so nothing in this crate calls rayon but
+//! through this module.
 //!
-//! What a task does stands behind a pointer, so that the machinery of a pool is compiled once, and not for every use and every
-//! width of fingerprints.
+//! What a task does stands behind a pointer, so that the machinery of a pool is compiled once, and
+//! not for every use and every width of fingerprints.
 
 use std::cmp::Ordering;
 use std::iter;
@@ -49,7 +50,8 @@ pub(crate) fn sort_unstable_by<T: Send>(
     }
 }
 
-/// Calls `work` on the threads of the current pool with what gives the numbers below `count`, each to one of them.
+/// Calls `work` on the threads of the current pool with what gives the numbers below `count`, each
+/// to one of them.
 fn share(count: usize, work: &(dyn Fn(&mut dyn Iterator<Item = usize>) + Sync)) {
     let next = AtomicUsize::new(0);
     let take = || Some(next.fetch_add(1, Relaxed)).filter(|&number| number < count);
@@ -61,7 +63,8 @@ fn share(count: usize, work: &(dyn Fn(&mut dyn Iterator<Item = usize>) + Sync)) 
     threads.for_each(|_| work(&mut iter::from_fn(take)));
 }
 
-/// What `task` makes of each of `items` with a state, which each thread makes for itself; in the order of the items.
+/// What `task` makes of each of `items` with a state, which each thread makes for itself; in the
+/// order of the items.
 pub(crate) fn map_with<I: Send, S, T: Send>(
     items: impl IntoIterator<Item = I>,
     state: impl Fn() -> S + Sync,
@@ -100,7 +103,8 @@ pub(crate) fn map<I: Send, T: Send>(
     map_with(items, || (), |(), item| task(item))
 }
 
-/// As [`map`], where tasks may fail: the error is the first by the order of the items, not of time. All tasks are done.
+/// As [`map`], where tasks may fail: the error is the first by the order of the items, not of time.
+/// All tasks are done.
 pub(crate) fn try_map<I: Send, T: Send, E: Send>(
     items: impl IntoIterator<Item = I>,
     task: impl Fn(I) -> Result<T, E> + Sync,
@@ -108,7 +112,8 @@ pub(crate) fn try_map<I: Send, T: Send, E: Send>(
     map(items, task).into_iter().collect()
 }
 
-/// Calls `task` with each of `items`, until it fails: what has not begun by then is left out. Gives one of the errors.
+/// Calls `task` with each of `items`, until it fails: what has not begun by then is left out. Gives
+/// one of the errors.
 pub(crate) fn try_each<I: Send, E: Send>(
     items: impl IntoIterator<Item = I>,
     task: impl Fn(I) -> Result<(), E> + Sync,

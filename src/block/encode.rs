@@ -98,8 +98,8 @@ impl BlockWriter {
         LE::write_u32(out, crc);
     }
 
-    /// Writes the stream. `WIDE`: some symbols have more than [`NARROW_BITS`] raw bits. To look at each symbol
-    /// instead takes 6% to 13% more time.
+    /// Writes the stream. `WIDE`: some symbols have more than [`NARROW_BITS`] raw bits. To look at
+    /// each symbol instead takes 6% to 13% more time.
     #[inline(always)]
     fn stream<const WIDE: bool>(
         &self,

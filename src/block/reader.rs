@@ -70,8 +70,8 @@ impl BlockReader {
         self.level
     }
 
-    /// A query within `k` for blocks of a table, whose file is `file`. The first of them has the number `first` among the
-    /// candidates of all tables.
+    /// A query within `k` for blocks of a table, whose file is `file`. The first of them has the
+    /// number `first` among the candidates of all tables.
     #[inline]
     pub(crate) fn sieve<'a>(
         &'a self,
@@ -111,7 +111,8 @@ impl BlockReader {
     ) -> Result<(), Corruption> {
         /// As many keys are decoded whole in the time that it takes to join one with its low part.
         const JOINED_AT_ONCE: usize = 8;
-        /// From so many keys on it is worth while to go on to a single one without keeping those before it.
+        /// From so many keys on it is worth while to go on to a single one without keeping those
+        /// before it.
         const FAR: u32 = 256;
         let mut tell = |number, key: u64| {
             if (key ^ query).count_ones() <= k {
@@ -159,7 +160,8 @@ impl BlockReader {
         self.decode_block(block, keys).map(drop).map_err(|(_, corruption)| corruption)
     }
 
-    /// Puts the middles of the keys up to number `last` of a block, and perhaps of some behind it, into `middles`, each at its number; false if a key is broken.
+    /// Puts the middles of the keys up to number `last` of a block, and perhaps of some behind it,
+    /// into `middles`, each at its number; false if a key is broken.
     fn middles(&self, walk: &Walk<'_>, last: u32, middles: &mut Vec<u64>) -> bool {
         let keys = walk.keys as usize;
         if middles.len() < keys {
@@ -197,7 +199,8 @@ impl BlockReader {
                 let stream_at = self.geometry.stream_at(block.keys);
                 let end = 8 * (offset + self.geometry.block_bytes as usize);
                 let place = Place::new(8 * (offset + stream_at), end, block.first >> below);
-                // Not `Self::column`: what is done twice here is no longer inlined, which takes 7% of the time.
+                // Not `Self::column`: what is done twice here is no longer inlined, which takes 7%
+                // of the time.
                 Lane { column: &block.bytes[self.geometry.column_at()..stream_at], keys, place }
             });
             let behind = group[LANES - 1].0 + self.geometry.block_bytes as usize;
@@ -256,8 +259,9 @@ impl BlockReader {
         Ok(walk.place)
     }
 
-    /// Decodes a whole block and checks what a query need not: the order of its keys [BLK-6], of which those that
-    /// are `short` may be equal, and that nothing but zeros stands between codes and raw bits [BLK-9], which comes last.
+    /// Decodes a whole block and checks what a query need not: the order of its keys [BLK-6], of
+    /// which those that are `short` may be equal, and that nothing but zeros stands between codes
+    /// and raw bits [BLK-9], which comes last.
     ///
     /// # Errors
     ///
@@ -308,7 +312,8 @@ impl BlockReader {
         number << self.geometry.pad_bits()
     }
 
-    /// Makes keys of the numbers of some blocks; false if these have too many bits, as only broken ones do.
+    /// Makes keys of the numbers of some blocks; false if these have too many bits, as only broken
+    /// ones do.
     #[inline(always)]
     fn make_keys<'k>(&self, mut blocks: impl Iterator<Item = &'k mut [u64]>) -> bool {
         let pad = self.geometry.pad_bits();
@@ -350,8 +355,8 @@ impl BlockReader {
     }
 }
 
-/// Moves the numbers of a block to the upper ends of their words; false if some have bits there: the last one has where
-/// any has.
+/// Moves the numbers of a block to the upper ends of their words; false if some have bits there:
+/// the last one has where any has.
 #[inline(never)]
 fn shift_up(numbers: &mut [u64], pad: u32) -> bool {
     let fit = numbers.last().is_none_or(|last| last.leading_zeros() >= pad);

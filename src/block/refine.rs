@@ -35,8 +35,8 @@ impl BlockReader {
 }
 
 impl Refiner<'_> {
-    /// The bits in which key `number` differs from the query, as far as they are seen, if these are within the budget: with the
-    /// first key all of them, else those of the column.
+    /// The bits in which key `number` differs from the query, as far as they are seen, if these are
+    /// within the budget: with the first key all of them, else those of the column.
     #[inline(always)]
     pub(crate) fn differs(&self, budget: u32, number: u32) -> Option<Differs> {
         if number == 0 {

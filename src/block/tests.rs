@@ -88,7 +88,8 @@ fn codings(bits: u32, keys: &[u64]) -> Vec<Coding> {
     all.map(|(codec, low_bits)| profile.coding(codec, low_bits)).collect()
 }
 
-/// A width, and keys of that: the first or the last bits of each. Those of short tables may be equal.
+/// A width, and keys of that: the first or the last bits of each. Those of short tables may be
+/// equal.
 fn of_width() -> impl Strategy<Value = (u32, Vec<u64>)> {
     let bits = prop::sample::select(vec![64u32, 64, 56, 48, 40, 32, 32]);
     (bits, any::<bool>(), any::<bool>(), prop_oneof![keys(), dense()]).prop_map(
@@ -339,7 +340,8 @@ fn a_table_gets_the_decoder_for_its_codes_and_the_cpu() {
     }
 }
 
-/// Where the sums of gaps leave the bits of a middle, which are hardly more than those of a gap, every decoder says so.
+/// Where the sums of gaps leave the bits of a middle, which are hardly more than those of a gap,
+/// every decoder says so.
 #[test]
 fn middles_that_leave_their_bits_are_broken_in_the_widest_columns() {
     const BLOCK_BYTES: u32 = 2048;

@@ -1,7 +1,7 @@
 //! What a block shows without being decoded.
 
-/// Bytes behind a block that a [`BlockReader`](super::BlockReader) may load (and ignore): a vector. Router, code lengths and histogram, which
-/// stand behind the last block, have more.
+/// Bytes behind a block that a [`BlockReader`](super::BlockReader) may load (and ignore): a vector.
+/// Router, code lengths and histogram, which stand behind the last block, have more.
 pub(crate) const OVERHANG: usize = 32;
 
 /// A block whose key count has been checked.
@@ -14,7 +14,8 @@ pub(crate) struct BlockView<'a> {
     pub(super) first: u64,
 }
 
-/// The low bits of key `number` of a block of so many keys, which is not the first, from its column.
+/// The low bits of key `number` of a block of so many keys, which is not the first, from its
+/// column.
 #[inline(always)]
 pub(super) fn low(column: &[u8], planes: usize, keys: u32, number: u32) -> u64 {
     let (mut at, mut low) = (number as usize - 1, 0);

@@ -8,11 +8,13 @@ use crate::error::{Error, Result};
 use crate::format::{Codec, LOW_BITS, low_widths};
 use crate::tasks;
 
-/// The first widths, at which few steps differ in their classes: those are counted once for all of these.
+/// The first widths, at which few steps differ in their classes: those are counted once for all of
+/// these.
 const ALIKE: usize = 5;
 /// The payload with an open width of the column, in thousandths of that without a column, at most.
 const WIDER: u128 = 1010;
-/// Tasks per thread at most, unless these are so few keys that each task counts the least number of them.
+/// Tasks per thread at most, unless these are so few keys that each task counts the least number of
+/// them.
 const CHUNKS: usize = 16;
 /// The least number of keys that a task counts, but for the last one.
 const CHUNK_KEYS: usize = 1 << 16;
@@ -35,10 +37,11 @@ pub(crate) struct Profile {
     steps: u64,
     /// Class of the xor of whole keys; a wider column only merges the last classes.
     xor: [u64; 65],
-    /// Class of the gap, for each width in [`LOW_BITS`]; for the first of them, of the steps that are not in `alike`.
+    /// Class of the gap, for each width in [`LOW_BITS`]; for the first of them, of the steps that
+    /// are not in `alike`.
     gap: [[u64; 65]; LOW_BITS.len()],
-    /// Class of the gap of whole keys, of the steps whose class at each of the first widths is the same, or the
-    /// last one.
+    /// Class of the gap of whole keys, of the steps whose class at each of the first widths is the
+    /// same, or the last one.
     alike: [u64; 65],
     /// The last key counted, where keys come in pieces.
     last: Option<u64>,
@@ -58,8 +61,8 @@ pub(crate) struct Coding {
 }
 
 impl Profile {
-    /// Counts the classes of `keys` of so many bits, which ascend. Takes one pass, shared by the threads of the
-    /// current pool.
+    /// Counts the classes of `keys` of so many bits, which ascend. Takes one pass, shared by the
+    /// threads of the current pool.
     pub(crate) fn new(bits: u32, keys: &[u64]) -> Self {
         let steps = keys.len().saturating_sub(1);
         let chunk = steps.div_ceil(CHUNKS * tasks::threads()).max(CHUNK_KEYS);
@@ -71,8 +74,8 @@ impl Profile {
         profiles.into_iter().fold(Self::empty(bits), Self::merge)
     }
 
-    /// Counts the classes of the next piece of a table. Takes one pass, shared by the threads of the
-    /// current pool.
+    /// Counts the classes of the next piece of a table. Takes one pass, shared by the threads of
+    /// the current pool.
     pub(crate) fn extend(&mut self, keys: &[u64]) {
         let Some((first, last)) = keys.first().zip(keys.last()) else {
             return;
@@ -85,8 +88,9 @@ impl Profile {
         self.last = Some(*last);
     }
 
-    /// The expected histograms of `count` uniform keys of so many bits, scaled to 2^32 steps. The same on every
-    /// machine: it adds, multiplies and divides, and takes the exponential from a series.
+    /// The expected histograms of `count` uniform keys of so many bits, scaled to 2^32 steps. The
+    /// same on every machine: it adds, multiplies and divides, and takes the exponential from a
+    /// series.
     pub(crate) fn uniform(bits: u32, count: u64) -> Self {
         let count = count.max(1) as f64;
         let power = |exponent: usize| 2f64.powi(exponent as i32);
@@ -344,7 +348,8 @@ mod tests {
                 for low_bits in LOW_BITS {
                     let found = profile.coding(codec, low_bits).bits_per_key();
                     let expected = uniform.coding(codec, low_bits).bits_per_key();
-                    // A class that is expected once in a million takes a bit from another where there are two.
+                    // A class that is expected once in a million takes a bit from another where
+                    // there are two.
                     let most = if low_bits <= 32 { 0.03 } else { 0.07 };
                     assert!(
                         (found - expected).abs() < most,

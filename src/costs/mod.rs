@@ -16,8 +16,8 @@ pub use groups::{DiskCosts, JoinCosts, PackCosts, SearchCosts, SweepCosts};
 
 use crate::error::{Error, Result};
 
-/// What the steps of the work cost on a machine, in nanoseconds where nothing else is said. Plans are
-/// chosen and times predicted from these.
+/// What the steps of the work cost on a machine, in nanoseconds where nothing else is said. Plans
+/// are chosen and times predicted from these.
 ///
 /// They change what is chosen and how long it takes, and no answer.
 ///

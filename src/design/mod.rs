@@ -60,8 +60,8 @@ impl Design {
         Self::named_for(u64::BITS, name)
     }
 
-    /// As [`Self::named`], for fingerprints of so many bits, 32 or 64: the same parts of fewer bits, such as
-    /// 16 and 16 for `halves`.
+    /// As [`Self::named`], for fingerprints of so many bits, 32 or 64: the same parts of fewer
+    /// bits, such as 16 and 16 for `halves`.
     pub fn named_for(bits: u32, name: &str) -> Option<Self> {
         let tops = matches!(bits, 32 | 64).then(|| named::tops(bits, name))?;
         tops.map(|tops| Self { bits, tops })
@@ -129,8 +129,8 @@ impl Design {
         Ok(Self { bits, tops })
     }
 
-    /// Reads a design for fingerprints of so many bits, 32 or 64: a name, the widths of parts, separated by commas, or
-    /// the bits of each top, as they are [shown](fmt::Display).
+    /// Reads a design for fingerprints of so many bits, 32 or 64: a name, the widths of parts,
+    /// separated by commas, or the bits of each top, as they are [shown](fmt::Display).
     ///
     /// # Errors
     ///

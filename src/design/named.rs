@@ -49,8 +49,9 @@ pub(super) fn parts(widths: &[u32]) -> Vec<BitRange> {
         .collect()
 }
 
-/// Of the first bits every two of three parts, of the others each of two. Of three errors, one side has at most one, which leaves
-/// two of its three parts, or one of its two; the sides are as wide as makes these tops alike.
+/// Of the first bits every two of three parts, of the others each of two. Of three errors, one side
+/// has at most one, which leaves two of its three parts, or one of its two; the sides are as wide
+/// as makes these tops alike.
 fn two_of_three_and_one_of_two(bits: u32) -> Vec<Vec<BitRange>> {
     let first = (3 * bits + 3) / 7;
     let widths: Vec<u32> = [even(first, 3), even(bits - first, 2)].concat();

@@ -85,8 +85,9 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// What was written to is not the store at its path any more, or not locked by this writer. What
-    /// stands at the path now was not touched, and what was acknowledged before is where the store is.
+    /// What was written to is not the store at its path any more, or not locked by this writer.
+    /// What stands at the path now was not touched, and what was acknowledged before is where the
+    /// store is.
     #[non_exhaustive]
     Displaced {
         /// The path.
@@ -100,8 +101,8 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// A segment cannot be appended to a store while its log holds something: deletions there came before, and
-    /// would hide some of it.
+    /// A segment cannot be appended to a store while its log holds something: deletions there came
+    /// before, and would hide some of it.
     #[non_exhaustive]
     Unflushed {
         /// The directory.
@@ -109,8 +110,8 @@ pub enum Error {
         /// Insertions and deletions in the log.
         operations: u64,
     },
-    /// The manifest of the store to be replaced says that all segment numbers or all generations are
-    /// used up.
+    /// The manifest of the store to be replaced says that all segment numbers or all generations
+    /// are used up.
     #[non_exhaustive]
     NoSegmentNumber {
         /// The directory.
@@ -222,8 +223,8 @@ pub enum Error {
         /// Bytes that were asked for.
         bytes: u64,
     },
-    /// The system starts no thread. Where it starts some of those that were asked for, work goes on with
-    /// them.
+    /// The system starts no thread. Where it starts some of those that were asked for, work goes on
+    /// with them.
     #[non_exhaustive]
     Threads {
         /// How many were asked for; 0 stands for one per core.

@@ -309,7 +309,8 @@ rules! {
 }
 
 impl Corruption {
-    /// Whether a file is missing, which another process may have removed since the manifest was read.
+    /// Whether a file is missing, which another process may have removed since the manifest was
+    /// read.
     pub(crate) fn may_be_a_file_that_went(&self) -> bool {
         matches!(
             self,

@@ -1,5 +1,5 @@
-//! How work runs: with which threads, in how much memory, where its temporary files go, what stops it,
-//! and who is told how far it is.
+//! How work runs: with which threads, in how much memory, where its temporary files go, what stops
+//! it, and who is told how far it is.
 
 pub(crate) mod budget;
 mod meter;
@@ -28,8 +28,8 @@ const MAX_THREADS: usize = 1024;
 
 /// How a pack, a batch, a join or a clustering runs.
 ///
-/// Clones share the pool of threads, which is started when it is first needed: a server makes one and
-/// gives clones of it, each with its own deadline, to what it runs.
+/// Clones share the pool of threads, which is started when it is first needed: a server makes one
+/// and gives clones of it, each with its own deadline, to what it runs.
 ///
 /// # Examples
 ///
@@ -90,41 +90,41 @@ impl Execution {
         }
     }
 
-    /// Number of threads, up to 1024; 0 stands for the number of cores. The caller's own thread takes
-    /// results meanwhile. If the system refuses some of them, the work goes on with half of those
-    /// that it starts; if it starts none, the work ends with [`Error::Threads`].
+    /// Number of threads, up to 1024; 0 stands for the number of cores. The caller's own thread
+    /// takes results meanwhile. If the system refuses some of them, the work goes on with half of
+    /// those that it starts; if it starts none, the work ends with [`Error::Threads`].
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self.pool = Arc::default();
         self
     }
 
-    /// The threads of the caller, instead of a pool of its own. Whoever starts work from one of these
-    /// threads gets another pool for it, of as many: the one that starts it waits for the results, and
-    /// would be missing.
+    /// The threads of the caller, instead of a pool of its own. Whoever starts work from one of
+    /// these threads gets another pool for it, of as many: the one that starts it waits for the
+    /// results, and would be missing.
     pub fn pool(mut self, pool: Arc<ThreadPool>) -> Self {
         self.threads = pool.current_num_threads();
         self.pool = Arc::new(OnceLock::from(pool));
         self
     }
 
-    /// The most bytes of memory that the work takes, from 16 MiB on: its own and that of the process it
-    /// runs in, as far as that is usual; and 1 MiB per thread from the seventh on. What does not fit is
-    /// done in pieces or in temporary files.
+    /// The most bytes of memory that the work takes, from 16 MiB on: its own and that of the
+    /// process it runs in, as far as that is usual; and 1 MiB per thread from the seventh on. What
+    /// does not fit is done in pieces or in temporary files.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
     }
 
-    /// The directory for temporary files; by default the one of the output. Those that a killed process
-    /// left there are removed, and none that a running one holds locked.
+    /// The directory for temporary files; by default the one of the output. Those that a killed
+    /// process left there are removed, and none that a running one holds locked.
     pub fn scratch_directory(mut self, path: impl Into<PathBuf>) -> Self {
         self.scratch_directory = Some(path.into());
         self
     }
 
-    /// A flag that stops the work with [`Error::Cancelled`] soon after it is set. What a pack has written
-    /// is removed.
+    /// A flag that stops the work with [`Error::Cancelled`] soon after it is set. What a pack has
+    /// written is removed.
     pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
         self.stop.cancel = vec![cancel];
         self
@@ -136,7 +136,8 @@ impl Execution {
         self
     }
 
-    /// As [`Self::deadline`], so long from now on. What lies too far ahead for the clock is no deadline.
+    /// As [`Self::deadline`], so long from now on. What lies too far ahead for the clock is no
+    /// deadline.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.stop.deadline = Instant::now().checked_add(timeout);
         self
@@ -148,8 +149,9 @@ impl Execution {
         self
     }
 
-    /// The constants of the machine, by which it is decided how to work; by default the shipped ones. No
-    /// answer depends on them; the design and the size of blocks that a pack chooses do, and so its files.
+    /// The constants of the machine, by which it is decided how to work; by default the shipped
+    /// ones. No answer depends on them; the design and the size of blocks that a pack chooses do,
+    /// and so its files.
     #[doc(hidden)]
     pub fn costs(mut self, costs: Costs) -> Self {
         self.costs = costs;
@@ -175,8 +177,8 @@ impl Execution {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] if it would have too many threads, [`Error::Threads`] if the system starts
-    /// none.
+    /// [`Error::InvalidOption`] if it would have too many threads, [`Error::Threads`] if the system
+    /// starts none.
     #[doc(hidden)]
     pub fn start_pool(&self) -> Result<Arc<ThreadPool>> {
         self.check_threads()?;
@@ -190,8 +192,8 @@ impl Execution {
         }
     }
 
-    /// Runs work that waits for nothing but its own tasks, with the threads of the pool: where this is one of
-    /// them, at once.
+    /// Runs work that waits for nothing but its own tasks, with the threads of the pool: where this
+    /// is one of them, at once.
     pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T> {
         match self.pool.get().filter(|pool| pool.current_thread_index().is_some()) {
             Some(_) => self.check_threads().map(|()| work()),

@@ -16,11 +16,11 @@ const SPARE: usize = 2;
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A pool of so many threads; 0 stands for one per core. Where the system starts fewer, or none beside them, it has half of
-/// those that are started.
+/// A pool of so many threads; 0 stands for one per core. Where the system starts fewer, or none
+/// beside them, it has half of those that are started.
 ///
-/// A pool without a thread of its own, which works in the thread that waits for it, is no way out: what is shared by
-/// several threads, or takes from a channel meanwhile, would wait for ever.
+/// A pool without a thread of its own, which works in the thread that waits for it, is no way out:
+/// what is shared by several threads, or takes from a channel meanwhile, would wait for ever.
 ///
 /// # Errors
 ///

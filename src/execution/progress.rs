@@ -9,15 +9,15 @@ use std::sync::Arc;
 pub struct Progress {
     /// What is being done.
     pub phase: Phase,
-    /// How much of this phase is done: queries in [`Phase::Query`], ids in [`Phase::Ids`], else fingerprints,
-    /// in those of a pack and in [`Phase::Verify`] counted once per table.
+    /// How much of this phase is done: queries in [`Phase::Query`], ids in [`Phase::Ids`], else
+    /// fingerprints, in those of a pack and in [`Phase::Verify`] counted once per table.
     pub done: u64,
     /// How much there is in this phase, in some about; 0 while it is not known.
     pub total: u64,
     /// Bytes written so far, to the store and to temporary files.
     pub bytes_written: u64,
-    /// Steps done of the phases of a pack between the input and the last file, a step being a pass over one
-    /// fingerprint or id.
+    /// Steps done of the phases of a pack between the input and the last file, a step being a pass
+    /// over one fingerprint or id.
     pub steps_done: u64,
     /// Steps of all these phases; 0 while it is not known.
     pub steps: u64,

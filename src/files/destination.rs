@@ -16,8 +16,8 @@ const MOST_LINKS: usize = 40;
 /// What a name leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// A regular file that stands at this path, or may come to be there. All links at the end of the
-    /// name are followed; without one, it is the name as it was given.
+    /// A regular file that stands at this path, or may come to be there. All links at the end of
+    /// the name are followed; without one, it is the name as it was given.
     File(PathBuf),
     /// What is written through.
     Through(Through),
@@ -91,8 +91,8 @@ impl Through {
     }
 }
 
-/// Puts these bytes where `path` leads: in place of a regular file, with its permissions, or through
-/// what is none.
+/// Puts these bytes where `path` leads: in place of a regular file, with its permissions, or
+/// through what is none.
 ///
 /// # Errors
 ///

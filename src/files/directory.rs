@@ -141,8 +141,8 @@ mod unix {
             Ok(File::from(opened?))
         }
 
-        /// Opens the regular file `name` for reading. Follows links; never waits for the other end of
-        /// a pipe.
+        /// Opens the regular file `name` for reading. Follows links; never waits for the other end
+        /// of a pipe.
         ///
         /// # Errors
         ///

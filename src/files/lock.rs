@@ -14,7 +14,8 @@ use super::{
 /// How often a file is created that others remove at once.
 const ATTEMPTS: usize = 10;
 
-/// A file that is locked, and still stood under its name after it was. It stays when this is dropped.
+/// A file that is locked, and still stood under its name after it was. It stays when this is
+/// dropped.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
@@ -46,8 +47,8 @@ impl Lock {
     ///
     /// Whoever held the lock before may have finished meanwhile, so that what was opened as a
     /// temporary is a result by now. It has another name then, or one more: where the file system
-    /// cannot rename without replacing, [`Self::persist`] makes a second name and removes the first,
-    /// and a process can be killed between the two.
+    /// cannot rename without replacing, [`Self::persist`] makes a second name and removes the
+    /// first, and a process can be killed between the two.
     fn of(file: File, path: &Path) -> io::Result<Option<Self>> {
         match file.try_lock() {
             Ok(()) if is_at(&file, path) => {
@@ -59,9 +60,9 @@ impl Lock {
         }
     }
 
-    /// Makes the bytes durable, then gives the file the name `path`, in the same directory, and makes
-    /// that durable. What stands there is replaced only where that is wanted, and the new file has its
-    /// owner and permissions as far as this user may give them.
+    /// Makes the bytes durable, then gives the file the name `path`, in the same directory, and
+    /// makes that durable. What stands there is replaced only where that is wanted, and the new
+    /// file has its owner and permissions as far as this user may give them.
     ///
     /// # Errors
     ///
@@ -177,7 +178,8 @@ mod tests {
     #[test]
     fn a_file_that_got_a_second_name_before_it_was_locked_is_not_taken() {
         let (directory, part, first, second) = opened_twice();
-        // Killed between the two steps that a rename takes where there is none that replaces nothing.
+        // Killed between the two steps that a rename takes where there is none that replaces
+        // nothing.
         fs::hard_link(&part, directory.path().join("whole")).unwrap();
         drop(first);
         let error = Lock::of(second, &part).unwrap_err();

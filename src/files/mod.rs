@@ -5,14 +5,14 @@
 //!
 //! * A result appears under its name whole and durable, or not at all. It is written as a
 //!   [`Temporary`] beside its place, synced, renamed, and the directory is synced.
-//! * Nobody can plant a file, a link or a pipe under a name that is about to be written. Temporaries
-//!   have random names and are created exclusively. Where a name must be known beforehand ([`Lock`]),
-//!   what stands there is opened without following links and without waiting, must be a regular file
-//!   ([`open_own`]: of this user, under this name alone), and must still stand there once it is
-//!   locked.
-//! * A name that a user gives may be a link, a device or a pipe ([`Destination`]): the file behind a
-//!   link is replaced, and keeps its permissions ([`keep_permissions`]); what is no regular file is
-//!   written through and never replaced.
+//! * Nobody can plant a file, a link or a pipe under a name that is about to be written.
+//!   Temporaries have random names and are created exclusively. Where a name must be known
+//!   beforehand ([`Lock`]), what stands there is opened without following links and without
+//!   waiting, must be a regular file ([`open_own`]: of this user, under this name alone), and must
+//!   still stand there once it is locked.
+//! * A name that a user gives may be a link, a device or a pipe ([`Destination`]): the file behind
+//!   a link is replaced, and keeps its permissions ([`keep_permissions`]); what is no regular file
+//!   is written through and never replaced.
 //! * Only what a killed process left is removed ([`remove_dead`]): names of the exact shape that is
 //!   generated here, on regular files that nobody holds locked.
 //!
@@ -86,8 +86,8 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens the regular file at `path` for reading and writing, if it belongs to this user and has this
-/// name alone. Follows no link at the end of `path`, and never waits.
+/// Opens the regular file at `path` for reading and writing, if it belongs to this user and has
+/// this name alone. Follows no link at the end of `path`, and never waits.
 ///
 /// # Errors
 ///
@@ -127,9 +127,9 @@ pub fn read_at_most_of(file: io::Result<File>, most: u64) -> io::Result<Vec<u8>>
     Ok(bytes)
 }
 
-/// Puts a file with these bytes at `path`, whole and durable, in place of a regular file or of a link.
-/// For names that the project makes up, where a link was planted; [`put`] follows those that users
-/// give.
+/// Puts a file with these bytes at `path`, whole and durable, in place of a regular file or of a
+/// link. For names that the project makes up, where a link was planted; [`put`] follows those that
+/// users give.
 ///
 /// # Errors
 ///
@@ -175,7 +175,8 @@ pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Gives a file another name in its directory, in place of what stands there, and makes that durable.
+/// Gives a file another name in its directory, in place of what stands there, and makes that
+/// durable.
 ///
 /// # Errors
 ///

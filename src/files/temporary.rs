@@ -71,9 +71,9 @@ impl Temporary {
         self.file.path()
     }
 
-    /// Makes the bytes durable, then gives the file the name `path`, in the same directory, and makes
-    /// that durable. What stands there is replaced only where that is wanted, and the new file has its
-    /// owner and permissions as far as this user may give them.
+    /// Makes the bytes durable, then gives the file the name `path`, in the same directory, and
+    /// makes that durable. What stands there is replaced only where that is wanted, and the new
+    /// file has its owner and permissions as far as this user may give them.
     ///
     /// # Errors
     ///
@@ -106,8 +106,8 @@ pub fn nameless(directory: &Path) -> io::Result<File> {
 }
 
 impl DirectoryHandle {
-    /// A temporary file in the directory that loses its name at once, so that it goes with the process
-    /// however that ends.
+    /// A temporary file in the directory that loses its name at once, so that it goes with the
+    /// process however that ends.
     ///
     /// # Errors
     ///
@@ -118,8 +118,8 @@ impl DirectoryHandle {
         nameless(self.path())
     }
 
-    /// A temporary file in the directory that loses its name at once, so that it goes with the process
-    /// however that ends.
+    /// A temporary file in the directory that loses its name at once, so that it goes with the
+    /// process however that ends.
     ///
     /// # Errors
     ///

@@ -198,7 +198,8 @@ impl BaseHeader {
         Body::behind(self.header_bytes, self.count as usize * self.row_bytes())
     }
 
-    /// Where the rows stand in a base of so many fingerprints, of which the header may be damaged, and the file cut.
+    /// Where the rows stand in a base of so many fingerprints, of which the header may be damaged,
+    /// and the file cut.
     pub(crate) fn salvage_body(
         file: &[u8],
         entry: &TableEntry,
@@ -248,7 +249,8 @@ impl BaseHeader {
         (header, crc)
     }
 
-    /// Decodes and checks the header of a base of a store of so many bits, which the manifest says this of.
+    /// Decodes and checks the header of a base of a store of so many bits, which the manifest says
+    /// this of.
     pub(crate) fn decode(
         file: &[u8],
         entry: &TableEntry,
@@ -347,7 +349,8 @@ impl PartHeader {
         (header, crc)
     }
 
-    /// Where the body of a part table stands which the manifest says this of, as far as the header need not be decoded.
+    /// Where the body of a part table stands which the manifest says this of, as far as the header
+    /// need not be decoded.
     pub(crate) fn salvage_body(file: &[u8], entry: &TableEntry) -> Result<Body, Defect> {
         let header = header_of(&PART, file, entry)?;
         Body::of_file(header.len(), file.len()).ok_or_else(|| {

@@ -78,8 +78,8 @@ impl<F: Fingerprint> Deletion<F> {
     }
 }
 
-/// The bytes of the deletions file of a segment: deletions ascend by [`Deletion::key`]. Gives what the
-/// manifest says of the file: its length and its CRCs.
+/// The bytes of the deletions file of a segment: deletions ascend by [`Deletion::key`]. Gives what
+/// the manifest says of the file: its length and its CRCs.
 pub(crate) fn encode_deletions<F: Fingerprint>(
     segment: u64,
     deletions: &[Deletion<F>],

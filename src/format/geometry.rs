@@ -22,8 +22,9 @@ pub(crate) fn read_key(bits: u32, bytes: &[u8]) -> u64 {
 
 /// Where everything stands in a table file.
 ///
-/// In memory a key is the highest bits of a word, whatever its length, and zeros below: so order and the first bit that
-/// differs are those of the words, and distances come out right. What stands in a file has no such zeros.
+/// In memory a key is the highest bits of a word, whatever its length, and zeros below: so order
+/// and the first bit that differs are those of the words, and distances come out right. What stands
+/// in a file has no such zeros.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Geometry {
     /// Bits of a key, V: 32, 40, 48, 56 or 64.

@@ -123,8 +123,8 @@ impl IdsHeader {
         (header, crc)
     }
 
-    /// Decodes and checks the header of `file`, which belongs to a table with this header CRC, count
-    /// and number of blocks, if that is known.
+    /// Decodes and checks the header of `file`, which belongs to a table with this header CRC,
+    /// count and number of blocks, if that is known.
     pub(crate) fn decode(
         file: &[u8],
         entry: &IdsEntry,

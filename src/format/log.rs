@@ -262,8 +262,8 @@ impl LogHeader {
     }
 }
 
-/// The operation up to which the note of a log says that all are durable, if it says anything. The records
-/// begin at `start`. A note that is half written says nothing.
+/// The operation up to which the note of a log says that all are durable, if it says anything. The
+/// records begin at `start`. A note that is half written says nothing.
 pub(crate) fn noted(tag: LogTag, file: &[u8], start: usize) -> Option<u64> {
     let header = tag.record_header(file, start.checked_sub(NOTE_BYTES)?)?;
     let first = LE::read_u64(&header[log_record::FIRST_SEQUENCE]);
@@ -287,8 +287,8 @@ pub(crate) struct LogRecord<'a> {
     pub(crate) end: usize,
 }
 
-/// Appends a record to `out`, which ends where a record may begin. `payload` holds `operation_count`
-/// operations.
+/// Appends a record to `out`, which ends where a record may begin. `payload` holds
+/// `operation_count` operations.
 pub(crate) fn push_record(
     tag: LogTag,
     (first_sequence, durable_sequence): (u64, u64),
@@ -461,12 +461,12 @@ impl<'a> LogRecord<'a> {
     }
 }
 
-/// Whether, from `from` on, the header of some record says that the operation with this sequence was
-/// durable: then what is broken before it was promised. With sequence 0, whether there is any record. None
-/// begins before [`LogHeader::BYTES`].
+/// Whether, from `from` on, the header of some record says that the operation with this sequence
+/// was durable: then what is broken before it was promised. With sequence 0, whether there is any
+/// record. None begins before [`LogHeader::BYTES`].
 ///
-/// The header is enough, and has a CRC of its own: to look for whole records would take time that grows with
-/// the square of the length of the file, since a payload may begin at every place.
+/// The header is enough, and has a CRC of its own: to look for whole records would take time that
+/// grows with the square of the length of the file, since a payload may begin at every place.
 ///
 /// The [note](note) of a log looks like the header of a record, and is one of these.
 pub(crate) fn promises(tag: LogTag, file: &[u8], from: usize, sequence: u64) -> bool {
@@ -593,7 +593,8 @@ mod tests {
         assert!(!promises(TAG, &file, 0, 0), "at no multiple of 8");
     }
 
-    /// Each place looks like the header of a record of 8 to 16 MiB; to read all of these would take hours.
+    /// Each place looks like the header of a record of 8 to 16 MiB; to read all of these would take
+    /// hours.
     #[test]
     fn a_crafted_log_is_searched_in_one_pass() {
         let words = (0..3u64 << 20).map(|i| ((1 << 24) - 1 - i) << 32);

@@ -44,8 +44,8 @@ impl FileKind {
         crc
     }
 
-    /// Copies the header of `file`, which begins as a header of this version must, and gives its CRC
-    /// too. A copy: the bytes of a mapped file may change after they were checked.
+    /// Copies the header of `file`, which begins as a header of this version must, and gives its
+    /// CRC too. A copy: the bytes of a mapped file may change after they were checked.
     pub(crate) fn header(&self, file: &[u8]) -> Result<(Vec<u8>, u32), Defect> {
         self.header_at_start(file, file.len() as u64)
     }

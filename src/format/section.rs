@@ -1,5 +1,5 @@
-//! A section of the manifest: its header, and what readers and writers do with a kind that they do not know
-//! (section 5.2 of the specification).
+//! A section of the manifest: its header, and what readers and writers do with a kind that they do
+//! not know (section 5.2 of the specification).
 
 use std::ops::Range;
 
@@ -54,8 +54,8 @@ impl UnknownSection {
 pub struct SkippedSection {
     /// What it is, by a number of the format. Those from 2^31 on are for private use.
     pub kind: u32,
-    /// Whether a program must know the kind before it edits the store: what it writes could contradict
-    /// the section.
+    /// Whether a program must know the kind before it edits the store: what it writes could
+    /// contradict the section.
     pub writers_must_know: bool,
 }
 

@@ -110,8 +110,8 @@ impl TableHeader {
         bytes
     }
 
-    /// Decodes and checks the header of `file`, which is to be table `number` of `segment`, of fingerprints of so many
-    /// bits; also gives its CRC.
+    /// Decodes and checks the header of `file`, which is to be table `number` of `segment`, of
+    /// fingerprints of so many bits; also gives its CRC.
     pub(crate) fn decode(
         file: &[u8],
         segment: &SegmentEntry,
@@ -169,8 +169,8 @@ impl TableHeader {
         Ok((decoded, header_crc))
     }
 
-    /// What a manifest would say of a table file, by what it says of itself: bits and number of its fingerprints, their
-    /// sum, and its entry.
+    /// What a manifest would say of a table file, by what it says of itself: bits and number of its
+    /// fingerprints, their sum, and its entry.
     pub(crate) fn describe(file: &[u8]) -> Option<(u16, u64, u128, TableEntry)> {
         let (header, header_crc) = FILE.header(file).ok()?;
         let fields = (header.len() >= table_header::END).then(|| Self::decode_fields(&header));
@@ -247,8 +247,8 @@ impl BitRange {
     }
 }
 
-/// Whether ranges can be a top of keys of so many bits: there are some, none is empty or leaves these bits, no two
-/// overlap.
+/// Whether ranges can be a top of keys of so many bits: there are some, none is empty or leaves
+/// these bits, no two overlap.
 pub(crate) fn is_top(ranges: &[BitRange], bits: u32) -> bool {
     let mut taken = u64::MAX.checked_shr(bits).unwrap_or(0);
     let free = |range: &BitRange| {

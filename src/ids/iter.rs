@@ -11,8 +11,8 @@ use crate::error::{Corruption, Error, Result};
 use crate::id::{FromId, IdKind, IdRef};
 use crate::names::{Naming, Renumbering};
 
-/// The ids of a fingerprint, from [`Snapshot::ids`](crate::Snapshot::ids), ascending and each once; ends
-/// after the first error. Names ascend by their bytes.
+/// The ids of a fingerprint, from [`Snapshot::ids`](crate::Snapshot::ids), ascending and each once;
+/// ends after the first error. Names ascend by their bytes.
 ///
 /// Reads as it goes, so that ten million ids take no more memory than one.
 pub struct Ids<I = u64> {
@@ -92,7 +92,8 @@ impl IdRuns {
         }
     }
 
-    /// Adds those ids of a column whose numbers are given, but for some that are hidden. Both ascend.
+    /// Adds those ids of a column whose numbers are given, but for some that are hidden. Both
+    /// ascend.
     pub(crate) fn add(
         &mut self,
         column: &Arc<IdColumn>,
@@ -207,8 +208,8 @@ impl<I: FromId> Ids<I> {
 }
 
 impl<I> Ids<I> {
-    /// Number of ids that are left, in constant time. A store that [`Packer`](crate::Packer) wrote has
-    /// one segment; an id that stands in several, or was inserted again, counts in each.
+    /// Number of ids that are left, in constant time. A store that [`Packer`](crate::Packer) wrote
+    /// has one segment; an id that stands in several, or was inserted again, counts in each.
     pub fn len(&self) -> u64 {
         self.runs.len()
     }

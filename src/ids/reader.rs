@@ -22,8 +22,8 @@ pub(crate) struct IdColumn {
 }
 
 impl IdColumn {
-    /// Opens the ids of a segment, whose identity table has so many blocks, if that is known. Reads and checks
-    /// the header and the directory; chunks are read when they are needed.
+    /// Opens the ids of a segment, whose identity table has so many blocks, if that is known. Reads
+    /// and checks the header and the directory; chunks are read when they are needed.
     pub(crate) fn open(
         files: &dyn ReadFiles,
         segment: &SegmentEntry,
@@ -211,8 +211,8 @@ impl IdColumn {
         LE::read_u64(&self.bytes[self.geometry.mark_counts.start + 8 * group as usize..])
     }
 
-    /// Checks the CRCs of the chunks that hold bytes of the file, unless some thread has done it since
-    /// the file was opened.
+    /// Checks the CRCs of the chunks that hold bytes of the file, unless some thread has done it
+    /// since the file was opened.
     #[inline]
     fn check(&self, bytes: Range<usize>) -> Result<()> {
         self.chunks.check(&self.bytes, bytes).map_err(|bad| self.chunk_error(bad))

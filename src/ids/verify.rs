@@ -13,9 +13,9 @@ use crate::table::Table;
 use crate::tasks;
 
 impl IdColumn {
-    /// Checks all that opening the file did not: every chunk, that the ranks are those of the blocks
-    /// of `table`, if there is one, that there are as many marks as the directory says, that the ids of each
-    /// fingerprint ascend, padding, and that there is one of `names` for each id.
+    /// Checks all that opening the file did not: every chunk, that the ranks are those of the
+    /// blocks of `table`, if there is one, that there are as many marks as the directory says, that
+    /// the ids of each fingerprint ascend, padding, and that there is one of `names` for each id.
     pub(crate) fn verify(
         &self,
         table: Option<&Table>,

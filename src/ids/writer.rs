@@ -29,7 +29,8 @@ pub(crate) trait IdSource {
 }
 
 /// Writes an ids file to `out`. Tells `progress` after each piece how many ids were written, and
-/// stops with the error that it gives. Memory: 1 MiB, 4 bytes per 4096 bytes, and 8 bytes per 32,768 ids.
+/// stops with the error that it gives. Memory: 1 MiB, 4 bytes per 4096 bytes, and 8 bytes per
+/// 32,768 ids.
 pub(crate) fn write_ids(
     options: &IdsOptions,
     source: &mut dyn IdSource,

@@ -13,8 +13,8 @@ use crate::format::{
 };
 use crate::storage::Storage;
 
-/// Operations on their way into a log, which become one record: after a crash all of them are there, or
-/// none.
+/// Operations on their way into a log, which become one record: after a crash all of them are
+/// there, or none.
 pub(crate) struct Pending {
     first_sequence: u64,
     operations: u32,
@@ -61,9 +61,9 @@ impl Pending {
     }
 }
 
-/// Makes durable the first `end` bytes of a log that was found, and cuts off what is behind. Who wrote them may have been
-/// stopped before they were; or a sync of them has failed, and the next one would not write what it gave up: so they are
-/// written again.
+/// Makes durable the first `end` bytes of a log that was found, and cuts off what is behind. Who
+/// wrote them may have been stopped before they were; or a sync of them has failed, and the next
+/// one would not write what it gave up: so they are written again.
 pub(crate) fn keep_log<S: Storage>(storage: &S, number: u64, end: u64) -> Result<()> {
     let name = log_name(number);
     let kept = || {
@@ -76,8 +76,8 @@ pub(crate) fn keep_log<S: Storage>(storage: &S, number: u64, end: u64) -> Result
     kept().map_err(Error::io(storage.path(&name), "write and sync the log"))
 }
 
-/// Creates a log with its header, in place of one that holds nothing: it never stands under its name
-/// without. Its bytes are durable then, its name is not.
+/// Creates a log with its header, in place of one that holds nothing: it never stands under its
+/// name without. Its bytes are durable then, its name is not.
 fn create_log<S: Storage>(storage: &S, name: &str, header: &[u8]) -> io::Result<S::File> {
     let mut file = match storage.create(LOG_TEMPORARY) {
         // From an attempt that failed.
@@ -94,8 +94,8 @@ fn create_log<S: Storage>(storage: &S, name: &str, header: &[u8]) -> io::Result<
 
 /// Writes one log after the other.
 ///
-/// What is not known to be durable is kept in memory, so that after a write or a sync that failed all of it
-/// is written again: a system may drop bytes that it failed to sync, and say so once.
+/// What is not known to be durable is kept in memory, so that after a write or a sync that failed
+/// all of it is written again: a system may drop bytes that it failed to sync, and say so once.
 pub(crate) struct LogWriter<S: Storage> {
     storage: Arc<S>,
     store_id: u128,
@@ -118,8 +118,8 @@ pub(crate) struct LogWriter<S: Storage> {
     awaits_manifest: bool,
     /// What is to be written.
     queue: VecDeque<Pending>,
-    /// The sequence behind the last operation that is among the bytes above, that was handed to the system, and that
-    /// is durable.
+    /// The sequence behind the last operation that is among the bytes above, that was handed to the
+    /// system, and that is durable.
     next_encoded: u64,
     next_written: u64,
     next_durable: u64,
@@ -245,8 +245,8 @@ impl<S: Storage> LogWriter<S> {
         Ok(())
     }
 
-    /// Notes in the log that all of it is durable, if it is: then damage to its last records, and their loss, are
-    /// told from a crash. Nobody relies on it, so it may fail, and is not synced.
+    /// Notes in the log that all of it is durable, if it is: then damage to its last records, and
+    /// their loss, are told from a crash. Nobody relies on it, so it may fail, and is not synced.
     pub(crate) fn note_end(&mut self) {
         let is_noted = self.is_sealed || !self.unsynced.is_empty() || !self.queue.is_empty();
         if is_noted || self.is_empty() || self.storage.check_held().is_err() {
@@ -258,7 +258,8 @@ impl<S: Storage> LogWriter<S> {
         let _ = file.and_then(|mut file| file.write_all(&note));
     }
 
-    /// Creates the next log, with its header, and gives its name: for a manifest that needs no log before it.
+    /// Creates the next log, with its header, and gives its name: for a manifest that needs no log
+    /// before it.
     pub(crate) fn create_next(&self) -> Result<String> {
         let number = self.number + 1;
         let name = log_name(number);
@@ -270,10 +271,11 @@ impl<S: Storage> LogWriter<S> {
         Ok(name)
     }
 
-    /// Goes on with the [next log](Self::create_next), and leaves this one, which [is empty](Self::is_empty), without its end.
+    /// Goes on with the [next log](Self::create_next), and leaves this one, which [is
+    /// empty](Self::is_empty), without its end.
     ///
-    /// The manifest that begins there must be visible. Nothing is written before it is durable: a reader who finds the one
-    /// before it takes records in that log for damage.
+    /// The manifest that begins there must be visible. Nothing is written before it is durable: a
+    /// reader who finds the one before it takes records in that log for damage.
     pub(crate) fn leave(&mut self) {
         self.turn_to_next();
         // It is there, with its header, and the commit of the manifest has made its name durable.

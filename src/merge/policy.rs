@@ -1,10 +1,11 @@
 //! Which segments are merged.
 //!
-//! In each window of time there is a largest segment and some smaller ones. Once the smaller ones hold about as much
-//! as it does, all become one: so its size doubles from one such merge to the next, and all of these together write
-//! each record twice. Meanwhile small ones are merged in tiers (as in size-tiered compaction): [`FAN_IN`] of about
-//! the same size, with all that are smaller. A search pays for each segment, whatever its size, so there are to be few;
-//! each record is written once more per tier.
+//! In each window of time there is a largest segment and some smaller ones. Once the smaller ones
+//! hold about as much as it does, all become one: so its size doubles from one such merge to the
+//! next, and all of these together write each record twice. Meanwhile small ones are merged in
+//! tiers (as in size-tiered compaction): [`FAN_IN`] of about the same size, with all that are
+//! smaller. A search pays for each segment, whatever its size, so there are to be few; each record
+//! is written once more per tier.
 //!
 //! A segment may have a limit of fingerprints (that of a base [BAS-2]). What would exceed it is not
 //! merged: the largest ones stay as they are, and the rest is merged as if they were not there.
@@ -13,8 +14,8 @@ use std::collections::BTreeMap;
 
 /// Segments of a tier that are merged.
 pub(crate) const FAN_IN: usize = 4;
-/// The smaller segments are merged with the largest once they hold this part of what it holds: a little less than
-/// all, since segments differ in size somewhat.
+/// The smaller segments are merged with the largest once they hold this part of what it holds: a
+/// little less than all, since segments differ in size somewhat.
 const ENOUGH: f64 = 0.9;
 
 /// What the policy looks at of a segment.
@@ -39,7 +40,8 @@ fn tier(records: u64, base: u64) -> u32 {
     tier
 }
 
-/// The segments of each window that are not too large to be merged with those below them, the largest last.
+/// The segments of each window that are not too large to be merged with those below them, the
+/// largest last.
 fn by_window(segments: &[Candidate], most: u64) -> impl Iterator<Item = Vec<Candidate>> {
     windows(segments).map(move |mut of_window| {
         while fingerprints(&of_window) > most && of_window.len() > 1 {
@@ -73,7 +75,8 @@ fn numbers(segments: &[Candidate]) -> Vec<u64> {
     segments.iter().map(|segment| segment.number).collect()
 }
 
-/// The numbers of the segments to merge next, if there are any. A segment takes at most so many fingerprints.
+/// The numbers of the segments to merge next, if there are any. A segment takes at most so many
+/// fingerprints.
 pub(crate) fn pick(segments: &[Candidate], base: u64, most: u64) -> Option<Vec<u64>> {
     by_window(segments, most).find_map(|of_window| {
         let (largest, smaller) = of_window.split_last()?;
@@ -93,16 +96,16 @@ pub(crate) fn pick(segments: &[Candidate], base: u64, most: u64) -> Option<Vec<u
     })
 }
 
-/// The numbers of the segments to merge while nothing is written, and how many records that writes: those of the window
-/// with the most segments, as far as there are several.
+/// The numbers of the segments to merge while nothing is written, and how many records that writes:
+/// those of the window with the most segments, as far as there are several.
 pub(crate) fn pick_idle(segments: &[Candidate], limit: u64) -> Option<(Vec<u64>, u64)> {
     let most = by_window(segments, limit).max_by_key(Vec::len)?;
     (most.len() > 1).then(|| (numbers(&most), records(&most)))
 }
 
-/// The numbers of the segments that become one if all are merged, window by window; in a window of more fingerprints than a
-/// segment takes, several become full ones. Those that would be alone only if `alone` says that they are to be written
-/// anew.
+/// The numbers of the segments that become one if all are merged, window by window; in a window of
+/// more fingerprints than a segment takes, several become full ones. Those that would be alone only
+/// if `alone` says that they are to be written anew.
 pub(crate) fn all(segments: &[Candidate], most: u64, alone: impl Fn(u64) -> bool) -> Vec<Vec<u64>> {
     let mut groups: Vec<Vec<Candidate>> = Vec::new();
     for of_window in windows(segments) {
@@ -185,7 +188,8 @@ mod tests {
         assert_eq!(pick(&segments, 10, u64::MAX), Some(vec![5, 2, 3, 4, 6]));
         assert_eq!(pick(&segments[..4], 10, u64::MAX), None);
     }
-    /// Segments that grow beyond what one takes: merging ends, loses nothing, and leaves as few as fit.
+    /// Segments that grow beyond what one takes: merging ends, loses nothing, and leaves as few as
+    /// fit.
     #[test]
     fn no_merge_exceeds_what_a_segment_takes() {
         let (most, base) = (10_000, 100);

@@ -27,7 +27,8 @@ use crate::table::Table;
 
 /// Ids, or words of marks, that are handed on together.
 const PIECE: usize = 1 << 13;
-/// Entries of a part table that are in memory, twice; and keys that a segment lacks, sorted in memory.
+/// Entries of a part table that are in memory, twice; and keys that a segment lacks, sorted in
+/// memory.
 const SORTED: usize = if cfg!(test) { 1 << 10 } else { 1 << 22 };
 
 /// Segments that are to become one.

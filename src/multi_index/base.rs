@@ -52,7 +52,8 @@ impl BodyFile {
         Self { path, bytes, chunks }
     }
 
-    /// Asks the system for the pages of some bytes, each about as long as a number of a row, all together.
+    /// Asks the system for the pages of some bytes, each about as long as a number of a row, all
+    /// together.
     #[cold]
     pub(super) fn will_need(&self, starts: impl Iterator<Item = usize>) {
         // A start of a group that is not sound may lead anywhere.
@@ -89,7 +90,8 @@ impl<F: Fingerprint> Base<F> {
     /// Bytes of a row.
     pub(super) const ROW: usize = bytes_of::<F>();
 
-    /// Opens the base of a segment: reads and checks header and directory; rows are read when they are needed.
+    /// Opens the base of a segment: reads and checks header and directory; rows are read when they
+    /// are needed.
     pub(crate) fn open(files: &dyn ReadFiles, segment: &SegmentEntry) -> Result<Self> {
         let (path, bytes) = BodyFile::bytes(files, &format::base_name(segment.number))?;
         let Some((entry, parts)) = segment.tables.split_first() else { return Err(Error::Ended) };
@@ -156,7 +158,8 @@ impl<F: Fingerprint> Base<F> {
         Ok(())
     }
 
-    /// The first of those rows that have no less fingerprint than this one; the number of all if there is none.
+    /// The first of those rows that have no less fingerprint than this one; the number of all if
+    /// there is none.
     pub(crate) fn find(&self, fingerprint: F) -> Result<u64> {
         let (mut start, mut end) = (0, self.count());
         while start < end {

@@ -115,7 +115,8 @@ impl<F: Fingerprint> PartTable<F> {
         self.file.error(at, Corruption::PartGroup { group: group as u64 })
     }
 
-    /// Whether the marks of a group are those of its keys and rows: they have a zero for each key, and end with one.
+    /// Whether the marks of a group are those of its keys and rows: they have a zero for each key,
+    /// and end with one.
     pub(super) fn is_sound(&self, span: Span) -> bool {
         let (marks, words) = (self.pieces().marks, span.from / 64..span.to.div_ceil(64));
         let zeros_of = |number: usize| {
@@ -130,8 +131,8 @@ impl<F: Fingerprint> PartTable<F> {
         zeros == GROUP_KEYS as u32 && zeros_of(words.end - 1) >> last & 1 == 1
     }
 
-    /// Adds the places of the keys of some groups that are wanted, and gives the number of rows of these groups. Asks for the
-    /// marks of those that come next.
+    /// Adds the places of the keys of some groups that are wanted, and gives the number of rows of
+    /// these groups. Asks for the marks of those that come next.
     #[inline]
     pub(super) fn find(
         &self,

@@ -4,7 +4,8 @@ use super::thresholds::{file_bytes, headers, uniform_steps, work};
 use crate::error::{Error, Result};
 use crate::format::{GROUP_BITS, MOST_ROWS};
 
-/// A number of part tables, and what searches within a radius would take with it; from [`plan_parts`].
+/// A number of part tables, and what searches within a radius would take with it; from
+/// [`plan_parts`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PartsPlan {
@@ -14,8 +15,9 @@ pub struct PartsPlan {
     pub store_bytes: u64,
     /// The predicted time of a search in memory without matches, in nanoseconds.
     pub search_ns: f64,
-    /// How many bits may differ in each part, so that together they find everything within the radius; `None` for a part
-    /// that is not looked at. Empty where it takes less time to scan the base.
+    /// How many bits may differ in each part, so that together they find everything within the
+    /// radius; `None` for a part that is not looked at. Empty where it takes less time to scan the
+    /// base.
     pub thresholds: Vec<Option<u32>>,
     /// Looks into part tables, each at a group of 64 keys; 0 where the base is scanned.
     pub probes: f64,
@@ -23,16 +25,16 @@ pub struct PartsPlan {
     pub candidates: f64,
 }
 
-/// What searches within `k` of `count` uniform fingerprints of so many `bits` take, for each number of
-/// parts from 0 on. Takes milliseconds.
+/// What searches within `k` of `count` uniform fingerprints of so many `bits` take, for each number
+/// of parts from 0 on. Takes milliseconds.
 ///
 /// [`Layout::parts`](crate::Layout::parts) takes one of these numbers; where it is left open a pack
 /// takes the one that [`recommended_parts`] gives.
 ///
 /// # Errors
 ///
-/// [`Error::InvalidOption`] for other widths than 32, 64, 128 and 256 bits and for a radius over the width,
-/// [`Error::TooManyRows`] for more fingerprints than a segment can have.
+/// [`Error::InvalidOption`] for other widths than 32, 64, 128 and 256 bits and for a radius over
+/// the width, [`Error::TooManyRows`] for more fingerprints than a segment can have.
 ///
 /// # Examples
 ///
@@ -52,8 +54,8 @@ pub fn plan_parts(bits: u32, count: u64, k: u32) -> Result<Vec<PartsPlan>> {
         .collect())
 }
 
-/// The number of part tables that a pack chooses for `count` fingerprints and searches within `k`: the least of those that
-/// take hardly more time than the fastest.
+/// The number of part tables that a pack chooses for `count` fingerprints and searches within `k`:
+/// the least of those that take hardly more time than the fastest.
 ///
 /// # Errors
 ///

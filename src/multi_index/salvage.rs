@@ -14,8 +14,8 @@ use crate::format::{self, BaseHeader, CHUNK_BYTES, PartHeader, SegmentEntry, chu
 use crate::mapped::Bytes;
 use crate::set_sum;
 
-/// A base of which neither header nor directory need be sound: the manifest says what stands in the one, and each CRC
-/// of the other proves its chunk. The file may be cut.
+/// A base of which neither header nor directory need be sound: the manifest says what stands in the
+/// one, and each CRC of the other proves its chunk. The file may be cut.
 pub(crate) struct SalvageBase<F> {
     bytes: Bytes,
     header_crc: u32,

@@ -1,4 +1,5 @@
-//! Searches one segment: probes groups of part tables, gathers the rows of their keys, and compares these with the base.
+//! Searches one segment: probes groups of part tables, gathers the rows of their keys, and compares
+//! these with the base.
 
 use std::collections::VecDeque;
 use std::iter;
@@ -17,8 +18,9 @@ use crate::format::GROUP_BITS;
 use crate::mapped::prefetch_one;
 use crate::simd::{Level, by_level};
 
-/// Groups that are gathered, of one part or of several, before the first of them is looked at: those of most searches, so that what is
-/// asked for ahead runs dry once. The runs of as many take less than [`Probing::MOST_BYTES`].
+/// Groups that are gathered, of one part or of several, before the first of them is looked at:
+/// those of most searches, so that what is asked for ahead runs dry once. The runs of as many take
+/// less than [`Probing::MOST_BYTES`].
 const GROUPS: usize = 1920;
 /// Groups that are looked at in one step, while what the next ones need is on its way.
 const STEP: usize = 16;
@@ -27,11 +29,12 @@ const RUNS_ON_THE_WAY: usize = 32;
 const ROWS_ON_THE_WAY: usize = 64;
 /// Rows of a run that are taken together at most, and rows that may wait.
 const ROWS: usize = 1024;
-/// Where pages are on the disk, more groups are looked at together, and more rows compared: all of them are read at the same
-/// time.
+/// Where pages are on the disk, more groups are looked at together, and more rows compared: all of
+/// them are read at the same time.
 const COLD_GROUPS: usize = 1 << 14;
 const COLD_ROWS: usize = 1 << 14;
-/// Of so many groups one is taken to find out whether pages are on the disk. To ask takes a system call or three.
+/// Of so many groups one is taken to find out whether pages are on the disk. To ask takes a system
+/// call or three.
 const SAMPLED: usize = 512;
 /// Spreads groups over the rows.
 const ROW_OF_GROUP: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -69,15 +72,16 @@ pub(crate) struct Near {
 #[derive(Default)]
 pub(crate) struct Probing {
     probes: Vec<Probe>,
-    /// The runs that were found, and for each part that they are of the number of runs up to its last.
+    /// The runs that were found, and for each part that they are of the number of runs up to its
+    /// last.
     runs: Filled<Run>,
     ends: VecDeque<(u32, usize)>,
     /// How many of them have given their rows.
     taken: usize,
     /// The rows that were not compared yet.
     rows: Filled<u32>,
-    /// Whether pages are probably on the disk: then all that are needed are asked for together. A search that finds this
-    /// out turns to it.
+    /// Whether pages are probably on the disk: then all that are needed are asked for together. A
+    /// search that finds this out turns to it.
     pub(crate) is_cold: bool,
     /// Rows of the groups that were looked at with the keys of a part that are wanted.
     of_part: (u32, usize),
@@ -202,8 +206,8 @@ impl Probing {
         Ok(self.runs.iter().fold(0, |sum, run| sum.saturating_add(run.length)))
     }
 
-    /// Gathers the groups with keys of a part that are wanted. Where they become many, looks at them, and gives their rows
-    /// within `k` of the query to `found`: `false` if that says no.
+    /// Gathers the groups with keys of a part that are wanted. Where they become many, looks at
+    /// them, and gives their rows within `k` of the query to `found`: `false` if that says no.
     fn gather<F: Fingerprint>(
         &mut self,
         index: &MultiIndex<F>,
@@ -246,10 +250,11 @@ impl Probing {
 
     /// Looks at the probes that were gathered, and forgets them; `false` if `found` said no.
     ///
-    /// A line of memory takes as long as a hundred instructions, and each row asks for four that lie anywhere: the start of
-    /// its group, the marks, its number, and itself. So each of them is asked for some steps before it is used, and between
-    /// the two others are looked at: 23% less time for 256 bits within 31 than one part after the other. One line at a time
-    /// is asked for between two steps of other work, since the CPU waits where it is asked for many.
+    /// A line of memory takes as long as a hundred instructions, and each row asks for four that
+    /// lie anywhere: the start of its group, the marks, its number, and itself. So each of them is
+    /// asked for some steps before it is used, and between the two others are looked at: 23% less
+    /// time for 256 bits within 31 than one part after the other. One line at a time is asked for
+    /// between two steps of other work, since the CPU waits where it is asked for many.
     fn look<F: Fingerprint>(
         &mut self,
         index: &MultiIndex<F>,
@@ -289,7 +294,8 @@ impl Probing {
         Ok(true)
     }
 
-    /// Whether the page of a start, of marks, or of a row that may be wanted is on the disk, of some groups.
+    /// Whether the page of a start, of marks, or of a row that may be wanted is on the disk, of
+    /// some groups.
     fn finds_absent<F: Fingerprint>(&self, index: &MultiIndex<F>) -> bool {
         let base = &index.base;
         self.probes.iter().skip(SAMPLED / 2).step_by(SAMPLED).any(|probe| {
@@ -352,7 +358,8 @@ impl Probing {
                 self.of_part = (number, 0);
             }
             self.of_part.1 += part.find(index.level, (probes, ahead), &mut self.runs)?;
-            // No group comes twice, and no row is in two: this bounds the time of a search, whatever the starts say.
+            // No group comes twice, and no row is in two: this bounds the time of a search,
+            // whatever the starts say.
             if self.of_part.1 as u64 > index.base.count() {
                 return Err(part.group_error(probes[probes.len() - 1].group as usize));
             }
@@ -417,7 +424,8 @@ impl Probing {
         Ok(true)
     }
 
-    /// Compares the rows that were taken, but for some that wait, and forgets them; `false` if `found` said no.
+    /// Compares the rows that were taken, but for some that wait, and forgets them; `false` if
+    /// `found` said no.
     #[inline]
     fn compare<F: Fingerprint>(
         &mut self,
@@ -450,7 +458,8 @@ impl Probing {
         Ok(goes_on)
     }
 
-    /// Gives all rows within `k` of `query` to `found`, each once, until it says no: reads the whole base.
+    /// Gives all rows within `k` of `query` to `found`, each once, until it says no: reads the
+    /// whole base.
     pub(crate) fn scan<F: Fingerprint>(
         &mut self,
         index: &MultiIndex<F>,
@@ -475,8 +484,8 @@ impl Probing {
         Ok(())
     }
 
-    /// Gives rows to `taker`, in order of growing radius, until that has enough; all that it wants of the rest in one scan,
-    /// as soon as that is the better way.
+    /// Gives rows to `taker`, in order of growing radius, until that has enough; all that it wants
+    /// of the rest in one scan, as soon as that is the better way.
     pub(crate) fn widen<F: Fingerprint>(
         &mut self,
         index: &MultiIndex<F>,

@@ -62,7 +62,8 @@ fn built_of<F: Fingerprint>(set: &[F], parts: Vec<PartBits>) -> (InMemory, Segme
     )
 }
 
-/// A fingerprint that begins with some of `bits` bits of a random one, and agrees with others in the rest.
+/// A fingerprint that begins with some of `bits` bits of a random one, and agrees with others in
+/// the rest.
 fn fingerprint<F: Fingerprint>(seed: u64, spread: u32) -> F {
     let mut bytes = F::Bytes::default();
     for (at, byte) in bytes.as_mut().iter_mut().enumerate() {

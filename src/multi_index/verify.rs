@@ -21,8 +21,8 @@ impl BodyFile {
 }
 
 impl<F: Fingerprint> MultiIndex<F> {
-    /// Checks all that opening the files did not: every chunk, that the rows ascend and have the set sum, and that each
-    /// part table has every row once, under its key.
+    /// Checks all that opening the files did not: every chunk, that the rows ascend and have the
+    /// set sum, and that each part table has every row once, under its key.
     pub(crate) fn verify(&self, done: &(dyn Fn(u64) -> Result<()> + Sync)) -> Result<()> {
         self.verify_base(done)?;
         self.parts.iter().try_for_each(|part| self.verify_part(part, done))

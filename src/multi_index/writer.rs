@@ -159,7 +159,8 @@ impl EntrySource for &[u64] {
     }
 }
 
-/// Writes a part table. Goes over the entries four times. Memory: 1 MiB, and 4 bytes per 4096 bytes.
+/// Writes a part table. Goes over the entries four times. Memory: 1 MiB, and 4 bytes per 4096
+/// bytes.
 pub(crate) fn write_part<F: Fingerprint>(
     options: &PartOptions<F>,
     entries: &mut dyn EntrySource,

@@ -11,8 +11,9 @@ use crate::error::{Error, Result};
 use crate::format::{self, Codec, GROUP_BITS, low_widths};
 use crate::multi_index::PartLayout;
 
-/// Quarters of the payload without a column that the column of a short table may make of it. Of uniform keys it makes more than 8 (`quarters` of 2^34); of those that differ in
-/// few bits, such as consecutive numbers, a column would take most of the store.
+/// Quarters of the payload without a column that the column of a short table may make of it. Of
+/// uniform keys it makes more than 8 (`quarters` of 2^34); of those that differ in few bits, such
+/// as consecutive numbers, a column would take most of the store.
 const MOST_QUARTERS_OF_PLAIN: u128 = 9;
 
 /// How the fingerprints of a segment are found.

@@ -74,8 +74,8 @@ impl std::fmt::Debug for Planner {
 }
 
 impl Planner {
-    /// A planner for `count` distinct fingerprints of 64 bits: radius 3, no budget, balanced, all named
-    /// designs, blocks of 256 to 4096 bytes, the shipped constants.
+    /// A planner for `count` distinct fingerprints of 64 bits: radius 3, no budget, balanced, all
+    /// named designs, blocks of 256 to 4096 bytes, the shipped constants.
     pub fn new(count: u64) -> Self {
         Self::for_bits(u64::BITS, count)
     }
@@ -201,8 +201,8 @@ impl Planner {
         self
     }
 
-    /// How many matches a query has on average, which is 0 where nothing is given. The block of each is
-    /// decoded, up to the match.
+    /// How many matches a query has on average, which is 0 where nothing is given. The block of
+    /// each is decoded, up to the match.
     pub fn matches(mut self, matches: f64) -> Self {
         self.matches = matches;
         self
@@ -210,7 +210,8 @@ impl Planner {
 
     /// Some fingerprints of the set, or all of them, in any order. They replace the assumption that
     /// fingerprints are uniform. They should be drawn at random, or be all: what a part that was
-    /// taken from one end tells is not true of the rest. Those of 32 bits are the upper half of each number.
+    /// taken from one end tells is not true of the rest. Those of 32 bits are the upper half of
+    /// each number.
     ///
     /// Takes one pass over those that ascend strictly, and a sort of all others. Keeps at most
     /// 16384 of them. Fewer than 32 tell nothing, and are ignored.
@@ -221,9 +222,9 @@ impl Planner {
         self
     }
 
-    /// Some runs of the set: each ascends strictly, and leaves out nothing between its first and its
-    /// last fingerprint. Codec, column and size are then predicted from these. A sample of single
-    /// fingerprints cannot tell of clusters, whose members it tears apart.
+    /// Some runs of the set: each ascends strictly, and leaves out nothing between its first and
+    /// its last fingerprint. Codec, column and size are then predicted from these. A sample of
+    /// single fingerprints cannot tell of clusters, whose members it tears apart.
     ///
     /// Fewer than 32 steps in all tell nothing, and are ignored.
     pub fn runs<'a>(mut self, runs: impl IntoIterator<Item = &'a [u64]>) -> Self {
@@ -233,8 +234,8 @@ impl Planner {
         self
     }
 
-    /// As [`Self::sample`] with all of a set of `count` fingerprints, of which only `profile` and the
-    /// [evenly drawn](Self::sample_ranks) fingerprints are known.
+    /// As [`Self::sample`] with all of a set of `count` fingerprints, of which only `profile` and
+    /// the [evenly drawn](Self::sample_ranks) fingerprints are known.
     pub(crate) fn sample_of(mut self, count: u64, profile: Profile, kept: Vec<u64>) -> Self {
         let sample = Sample { bits: self.bits, count, profile, kept };
         self.sample = Some(sample).filter(|sample| !sample.is_small()).map(Arc::new);
@@ -252,8 +253,9 @@ impl Planner {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] for a radius over the width, a design of another width, a budget that is no positive number, a number of
-    /// matches below 0, and sizes of blocks or columns that the format does not know.
+    /// [`Error::InvalidOption`] for a radius over the width, a design of another width, a budget
+    /// that is no positive number, a number of matches below 0, and sizes of blocks or columns that
+    /// the format does not know.
     pub fn plans(&self) -> Result<Vec<Plan>> {
         self.check()?;
         let predictions = self.predictions()?;

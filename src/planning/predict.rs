@@ -53,8 +53,8 @@ pub struct Plan {
     pub blocks: f64,
     /// Bytes of columns and streams that a search reads.
     pub bytes_touched: f64,
-    /// Blocks that a search decodes: those in which something else came near enough, and one for each
-    /// of the [`matches`](crate::plan::Planner::matches).
+    /// Blocks that a search decodes: those in which something else came near enough, and one for
+    /// each of the [`matches`](crate::plan::Planner::matches).
     pub blocks_decoded: f64,
     /// Reads of a search from a disk, of 4096 bytes or a larger block each.
     pub reads: f64,
@@ -295,7 +295,8 @@ impl Prediction {
         }
     }
 
-    /// Makes the tables behind the first short, with this codec and width of the column, where they are given.
+    /// Makes the tables behind the first short, with this codec and width of the column, where they
+    /// are given.
     pub(super) fn shorten(
         &self,
         plan: &mut Plan,
@@ -330,8 +331,8 @@ impl Prediction {
 /// where each table of `design` has `count` uniform keys and this geometry. How many of its reads
 /// from a disk come to one page is left out.
 ///
-/// The descents are those of tables of about as many blocks, so that they are computed once for all of
-/// these: the blocks are up to 1.6% more or fewer.
+/// The descents are those of tables of about as many blocks, so that they are computed once for all
+/// of these: the blocks are up to 1.6% more or fewer.
 pub(crate) fn search_touches(
     design: &Design,
     count: u64,

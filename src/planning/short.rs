@@ -6,14 +6,16 @@ use crate::permute::Permutation;
 
 /// Bits that a key has at least.
 const LEAST_BITS: u32 = 32;
-/// Bits behind the top beside those that tell the keys with the same top apart. Of 2^14 keys some 2,300 are within a radius of 3 of the query
-/// by chance, so that one run of keys in seven leads to a block in vain.
+/// Bits behind the top beside those that tell the keys with the same top apart. Of 2^14 keys some
+/// 2,300 are within a radius of 3 of the query by chance, so that one run of keys in seven leads to
+/// a block in vain.
 const BEHIND: u32 = 14;
-/// As many keys of the identity table, as a power of two, may begin with the bits that a key knows of them: they stand in a block, or in two.
+/// As many keys of the identity table, as a power of two, may begin with the bits that a key knows
+/// of them: they stand in a block, or in two.
 const LED_TO: u32 = 5;
 
-/// Bits of a key of a short table with this top, of so many fingerprints of `bits` bits: all of these where fewer would not do, or where keys are
-/// fingerprints, which lead nowhere else.
+/// Bits of a key of a short table with this top, of so many fingerprints of `bits` bits: all of
+/// these where fewer would not do, or where keys are fingerprints, which lead nowhere else.
 pub(crate) fn key_bits(bits: u32, count: u64, top: &[BitRange]) -> u32 {
     let permutation = Permutation::new(top);
     if permutation.is_identity() {
@@ -31,12 +33,14 @@ pub(crate) fn key_bits(bits: u32, count: u64, top: &[BitRange]) -> u32 {
     (least..bits).step_by(8).find(leads).unwrap_or(bits)
 }
 
-/// Widths of the parts, and of the column, of a design with a short table that takes less than 8 bytes for each of 2^23 and more fingerprints, as a single table does
-/// (7.4 of 2^26, where that takes 5.1), and lets searches within 3 take a sixth of the time.
+/// Widths of the parts, and of the column, of a design with a short table that takes less than 8
+/// bytes for each of 2^23 and more fingerprints, as a single table does (7.4 of 2^26, where that
+/// takes 5.1), and lets searches within 3 take a sixth of the time.
 pub(super) const SMALL: ([u32; 2], u32) = ([32, 16], 16);
 
-/// The designs to choose among where tables are short: of those given, the ones with a table behind the first, and one whose second table has a top of about
-/// as many bits as it takes to tell fingerprints apart, beside halves.
+/// The designs to choose among where tables are short: of those given, the ones with a table behind
+/// the first, and one whose second table has a top of about as many bits as it takes to tell
+/// fingerprints apart, beside halves.
 pub(super) fn designs(bits: u32, given: Vec<Design>) -> Vec<Design> {
     if bits < u64::BITS {
         return given;
@@ -45,8 +49,9 @@ pub(super) fn designs(bits: u32, given: Vec<Design>) -> Vec<Design> {
     several.chain(Design::from_widths(&[32, 24])).collect()
 }
 
-/// Width of the low column of a short table with keys of so many bits: all that stands behind the top, so that a search need not decode what it
-/// leaves out; or `given`, as far as keys have room for it.
+/// Width of the low column of a short table with keys of so many bits: all that stands behind the
+/// top, so that a search need not decode what it leaves out; or `given`, as far as keys have room
+/// for it.
 pub(crate) fn low_bits(key_bits: u32, top: &[BitRange], given: Option<u32>) -> u32 {
     let most = given.unwrap_or(key_bits - top_bits(top));
     low_widths(key_bits).filter(|width| *width <= most).last().unwrap_or(0)

@@ -35,8 +35,8 @@ impl TableSize {
 }
 
 impl Coded {
-    /// Chooses codec and column for `count` keys of so many bits as a pack would, from what uniform keys cost. A
-    /// sample adds what it costs less than as many uniform keys.
+    /// Chooses codec and column for `count` keys of so many bits as a pack would, from what uniform
+    /// keys cost. A sample adds what it costs less than as many uniform keys.
     pub(super) fn new(
         (bits, count): (u32, u64),
         (codec, low_bits): (Option<Codec>, Option<u32>),

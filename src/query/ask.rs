@@ -12,11 +12,12 @@ use crate::snapshot::union::Match;
 
 impl<F: Fingerprint> Snapshot<F> {
     /// All stored fingerprints within Hamming distance `k` of `fingerprint`, ordered by distance,
-    /// then by value. `k` over the width is the width. Who asks many times keeps a [`Self::searcher`].
+    /// then by value. `k` over the width is the width. Who asks many times keeps a
+    /// [`Self::searcher`].
     ///
-    /// Exact for every design and radius. The work depends on both: see [`Design`](crate::Design); where
-    /// descending would touch more blocks than one table has, and from k = 33 on, it scans that
-    /// table.
+    /// Exact for every design and radius. The work depends on both: see [`Design`](crate::Design);
+    /// where descending would touch more blocks than one table has, and from k = 33 on, it scans
+    /// that table.
     ///
     /// # Errors
     ///
@@ -26,8 +27,8 @@ impl<F: Fingerprint> Snapshot<F> {
         searcher.search(fingerprint, k).map(<[Match<F>]>::to_vec)
     }
 
-    /// The `count` stored fingerprints that are nearest to `fingerprint`, of those within `max_k`, as
-    /// [`Searcher::nearest`] gives them.
+    /// The `count` stored fingerprints that are nearest to `fingerprint`, of those within `max_k`,
+    /// as [`Searcher::nearest`] gives them.
     ///
     /// # Errors
     ///
@@ -54,8 +55,8 @@ impl<F: Fingerprint> Snapshot<F> {
         Searcher::new(self.clone(), &Costs::shipped().disk)
     }
 
-    /// Whether any fingerprint within Hamming distance `k` of `fingerprint` is stored. Takes less time
-    /// than a search where there is one: it ends with the first that it finds.
+    /// Whether any fingerprint within Hamming distance `k` of `fingerprint` is stored. Takes less
+    /// time than a search where there is one: it ends with the first that it finds.
     ///
     /// # Errors
     ///
@@ -64,26 +65,27 @@ impl<F: Fingerprint> Snapshot<F> {
         self.searcher().any_within(fingerprint, k)
     }
 
-    /// Many searches at once, each of which gives what [`Self::search`] does. `k` over the width is the width.
-    /// [`Batch::run`] takes the queries.
+    /// Many searches at once, each of which gives what [`Self::search`] does. `k` over the width is
+    /// the width. [`Batch::run`] takes the queries.
     pub fn batch(&self, k: u32) -> Batch<F> {
         Batch::new(self.clone(), k)
     }
 
-    /// All pairs of stored fingerprints within Hamming distance `k` of each other, each once, the smaller
-    /// one first. `k` over the width is the width. [`Join::run`] starts it.
+    /// All pairs of stored fingerprints within Hamming distance `k` of each other, each once, the
+    /// smaller one first. `k` over the width is the width. [`Join::run`] starts it.
     pub fn self_join(&self, k: u32) -> Join<F> {
         Join::new(self.clone(), None, k)
     }
 
-    /// All pairs of a fingerprint of this snapshot and one of `other` within Hamming distance `k`, each
-    /// once. `k` over the width is the width. The stores may have different designs. [`Join::run`] starts it.
+    /// All pairs of a fingerprint of this snapshot and one of `other` within Hamming distance `k`,
+    /// each once. `k` over the width is the width. The stores may have different designs.
+    /// [`Join::run`] starts it.
     pub fn join(&self, other: impl Into<Self>, k: u32) -> Join<F> {
         Join::new(self.clone(), Some(other.into()), k)
     }
 
-    /// The clusters that the pairs within Hamming distance `k` form. `k` over the width is the width.
-    /// [`Clustering::run`] starts it.
+    /// The clusters that the pairs within Hamming distance `k` form. `k` over the width is the
+    /// width. [`Clustering::run`] starts it.
     pub fn clusters(&self, k: u32) -> Clustering<F> {
         Clustering::new(self.clone(), k)
     }

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use crate::error::Error;
 
-/// What a callback of [`Batch::run`](crate::Batch::run) or [`Join::run`](crate::Join::run) gives back.
+/// What a callback of [`Batch::run`](crate::Batch::run) or [`Join::run`](crate::Join::run) gives
+/// back.
 ///
 /// * `()`: go on, always;
 /// * [`ControlFlow<()>`](ControlFlow): go on, or stop soon and well;

@@ -6,8 +6,8 @@ use crate::fingerprint::Fingerprint;
 use crate::format::SegmentEntry;
 use crate::multi_index::{Base, SalvageBase, damaged_chunks};
 
-/// The fingerprints that stand in sound chunks, ascending, and where the numbers of their rows are known: the first place
-/// among them, and its row.
+/// The fingerprints that stand in sound chunks, ascending, and where the numbers of their rows are
+/// known: the first place among them, and its row.
 pub(super) fn read<F: Fingerprint>(
     files: &dyn ReadFiles,
     entry: &SegmentEntry,

@@ -1,10 +1,12 @@
 //! Saves what is sound of a damaged store.
 //!
-//! Every block of every table has a checksum, and every table of a segment that is not short holds the same set: so a fingerprint is saved
-//! if any of these still has it in a sound block. A base holds each fingerprint once, in chunks with a checksum each: those in
-//! sound chunks are saved, and all of them if their sum is right. Its part tables are made of it, so that they are not
-//! needed. Ids are stored once, in the order of the fingerprints; which belong to a fingerprint is known where its place in
-//! the segment is. What is saved goes into a new store; the damaged one is only read.
+//! Every block of every table has a checksum, and every table of a segment that is not short holds
+//! the same set: so a fingerprint is saved if any of these still has it in a sound block. A base
+//! holds each fingerprint once, in chunks with a checksum each: those in sound chunks are saved,
+//! and all of them if their sum is right. Its part tables are made of it, so that they are not
+//! needed. Ids are stored once, in the order of the fingerprints; which belong to a fingerprint is
+//! known where its place in the segment is. What is saved goes into a new store; the damaged one is
+//! only read.
 
 mod base;
 mod found;
@@ -83,14 +85,15 @@ impl Repair {
         self
     }
 
-    /// Saves what is sound of the store in the directory `store`, of any width, into a new store in the directory `to`.
-    /// Takes twice the bytes of all fingerprints of the largest segment in memory, besides what a pack takes.
+    /// Saves what is sound of the store in the directory `store`, of any width, into a new store in
+    /// the directory `to`. Takes twice the bytes of all fingerprints of the largest segment in
+    /// memory, besides what a pack takes.
     ///
     /// # Errors
     ///
-    /// [`Error::NotAStore`](crate::Error::NotAStore) where there are neither a manifest nor segments; those of
-    /// [`Packer::pack`] for the output, which is refused if it is the store itself or lies in it
-    /// ([`Error::InvalidOption`](crate::Error::InvalidOption)).
+    /// [`Error::NotAStore`](crate::Error::NotAStore) where there are neither a manifest nor
+    /// segments; those of [`Packer::pack`] for the output, which is refused if it is the store
+    /// itself or lies in it ([`Error::InvalidOption`](crate::Error::InvalidOption)).
     pub fn run(&self, store: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<RepairReport> {
         self.run_at(store.as_ref(), to.as_ref())
     }
@@ -117,7 +120,8 @@ impl Repair {
         Ok(report)
     }
 
-    /// Saves what was found into a directory that is locked. Nothing is seen of it before the last step.
+    /// Saves what was found into a directory that is locked. Nothing is seen of it before the last
+    /// step.
     fn save_into<F: Fingerprint, S: Storage>(
         &self,
         found: &Found<F>,

@@ -10,10 +10,12 @@ pub struct RepairReport {
     pub fingerprints: u64,
     /// Ids of these.
     pub ids: u64,
-    /// What is wrong with the manifest, if it cannot be used. Then all segment files that are there were, also such as a
-    /// merge has replaced; deletions, windows of time and logs are not known, nor are the recipe and the radius, which is 3 then.
+    /// What is wrong with the manifest, if it cannot be used. Then all segment files that are there
+    /// were, also such as a merge has replaced; deletions, windows of time and logs are not known,
+    /// nor are the recipe and the radius, which is 3 then.
     pub manifest: Option<String>,
-    /// What is wrong with deletions or logs: what was deleted may be back, and what came behind the damage is lost.
+    /// What is wrong with deletions or logs: what was deleted may be back, and what came behind the
+    /// damage is lost.
     pub problems: Vec<String>,
     /// The segments of which something is lost or damaged.
     pub segments: Vec<SegmentLoss>,

@@ -21,8 +21,8 @@ pub(super) struct Salvaged<F> {
 }
 
 impl<F: Fingerprint> Salvaged<F> {
-    /// Reads the files of a segment, as far as they are sound. Takes as many bytes of memory as its fingerprints have, and
-    /// with tables twice as many where blocks are damaged.
+    /// Reads the files of a segment, as far as they are sound. Takes as many bytes of memory as its
+    /// fingerprints have, and with tables twice as many where blocks are damaged.
     pub(super) fn read(files: &dyn ReadFiles, entry: &SegmentEntry) -> Self {
         let mut loss = SegmentLoss::of(entry);
         let open = |blocks| {

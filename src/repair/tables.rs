@@ -17,7 +17,8 @@ pub(super) struct Run<F> {
     fingerprints: Vec<F>,
 }
 
-/// The fingerprints that some table still holds, ascending, and the runs of blocks of the identity table.
+/// The fingerprints that some table still holds, ascending, and the runs of blocks of the identity
+/// table.
 pub(super) fn read<F: Fingerprint>(
     files: &dyn ReadFiles,
     entry: &SegmentEntry,
@@ -41,7 +42,8 @@ pub(super) fn read<F: Fingerprint>(
             own.extend(keys.iter().map(|&key| of_key::<F>(key)));
             match number {
                 0 => push(&mut runs, block, sound, &own),
-                // What the identity table holds needs no other, and of short keys nothing can be made.
+                // What the identity table holds needs no other, and of short keys nothing can be
+                // made.
                 _ if sound && !table.is_short() && !is_whole(&runs) => {
                     others.extend_from_slice(&own)
                 }
@@ -80,9 +82,9 @@ pub(super) fn block_count<F>(runs: &[Run<F>]) -> Option<u64> {
     runs.last().map(|run| run.blocks.end)
 }
 
-/// Finds which fingerprint of a segment of `count` each one is, where that can be told: in sound blocks of the identity
-/// table, between them where no fingerprint is lost, and everywhere if none is. Gives places and ranks from there on; the
-/// greatest number where the rank is not known.
+/// Finds which fingerprint of a segment of `count` each one is, where that can be told: in sound
+/// blocks of the identity table, between them where no fingerprint is lost, and everywhere if none
+/// is. Gives places and ranks from there on; the greatest number where the rank is not known.
 pub(super) fn ranks<F: Fingerprint>(
     fingerprints: &[F],
     count: u64,

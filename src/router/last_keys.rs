@@ -39,8 +39,9 @@ impl<'a> LastKeys<'a> {
         read_key(self.bits, &self.bytes[block * self.key_bytes()..])
     }
 
-    /// Appends those of some blocks that can hold a key within `k` of the key `query`, each with what is left by the bits that all of its keys have in
-    /// common, as far as these are among the first `middle_bits`.
+    /// Appends those of some blocks that can hold a key within `k` of the key `query`, each with
+    /// what is left by the bits that all of its keys have in common, as far as these are among the
+    /// first `middle_bits`.
     #[inline(always)]
     pub(crate) fn within(
         self,

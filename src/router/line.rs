@@ -22,8 +22,9 @@ pub(super) struct Line {
     pub(super) first: u32,
     /// Blocks whose last key has the prefix.
     count: u32,
-    /// Their tags, ascending, and the greatest of all behind them: as numbers with a sign, which every CPU compares as vectors. Of
-    /// more tags than there is room for, their place among the [`Crowded`], the low half first.
+    /// Their tags, ascending, and the greatest of all behind them: as numbers with a sign, which
+    /// every CPU compares as vectors. Of more tags than there is room for, their place among the
+    /// [`Crowded`], the low half first.
     tags: [i16; ROOM],
 }
 

@@ -14,8 +14,8 @@
 //! a CPU fetches at once, with the first block that can hold the prefix, and for each block whose
 //! last key begins with it the 15 bits of that key behind these D (its *tag*). D is such that 12.5
 //! to 25 blocks of uniform keys share a line, which has room for 28; so a block takes 2.6 to 5.1
-//! bytes. The tags of a prefix with more blocks stand elsewhere, and take 2 bytes each besides. Last
-//! keys, in the file, are read only where tags are equal.
+//! bytes. The tags of a prefix with more blocks stand elsewhere, and take 2 bytes each besides.
+//! Last keys, in the file, are read only where tags are equal.
 //!
 //! A descent has two steps. [`Router::probe`] lists the prefixes that the budget reaches, and asks
 //! for their lines ahead; [`Router::descend`] goes on below them. So a search has the lines of all
@@ -85,7 +85,8 @@ struct Branch {
 }
 
 impl Router {
-    /// Builds the directory, of no more bits than stand in front of the low column, where descents end. Takes one pass.
+    /// Builds the directory, of no more bits than stand in front of the low column, where descents
+    /// end. Takes one pass.
     pub(crate) fn new(last_keys: LastKeys<'_>, middle_bits: u32) -> Self {
         let blocks = last_keys.len() as u32;
         let directory_bits = directory_bits(blocks.into()).min(middle_bits);
@@ -325,7 +326,8 @@ impl Descent<'_> {
         }
     }
 
-    /// Appends the blocks of a branch; or gives its parts, where the next bit is 0 and where it is 1, which may have no block.
+    /// Appends the blocks of a branch; or gives its parts, where the next bit is 0 and where it is
+    /// 1, which may have no block.
     #[inline(always)]
     fn split(&self, out: &mut Vec<Candidate>, mut branch: Branch) -> Option<[Branch; 2]> {
         let budget = self.budget;

@@ -64,7 +64,8 @@ proptest! {
 
 #[test]
 fn blocks_of_a_scan_have_what_all_of_their_keys_leave() {
-    // Blocks of four keys that share 6 bits, the first block of each 8 has fewer before it to share.
+    // Blocks of four keys that share 6 bits, the first block of each 8 has fewer before it to
+    // share.
     let keys: Vec<u64> = (0..256u64).map(|i| i << 56 | 0xFFFF).collect();
     let last_keys: Vec<u8> =
         keys.iter().skip(3).step_by(4).flat_map(|key| key.to_le_bytes()).collect();
@@ -77,7 +78,8 @@ fn blocks_of_a_scan_have_what_all_of_their_keys_leave() {
         last_keys.within(10..64, (query, k), middle_bits, &mut found);
         let mut found = found.into_iter().peekable();
         for block in 0..64u32 {
-            // By the definition: bits above the column that the last key of the block before and the own one begin with.
+            // By the definition: bits above the column that the last key of the block before and
+            // the own one begin with.
             let last = keys[block as usize * 4 + 3];
             let before = if block == 0 { 0 } else { keys[block as usize * 4 - 1] };
             let shared = (0..middle_bits).take_while(|bit| (before ^ last) >> (63 - bit) & 1 == 0);

@@ -1,5 +1,5 @@
-//! Segments: one set, as the tables of one design, and the ids of its fingerprints. Written once, by
-//! [`writer`], of what a [`source`] gives in order; never changed.
+//! Segments: one set, as the tables of one design, and the ids of its fingerprints. Written once,
+//! by [`writer`], of what a [`source`] gives in order; never changed.
 
 mod entries;
 mod files;

@@ -151,8 +151,8 @@ impl<F: Fingerprint> Segment<F> {
         self.names.as_ref().map_or(Naming::Numbers, |names| Naming::Column(Arc::clone(names)))
     }
 
-    /// The numbers of the ids of a fingerprint in the column; `None` if it has none. Decodes at most
-    /// one block.
+    /// The numbers of the ids of a fingerprint in the column; `None` if it has none. Decodes at
+    /// most one block.
     pub(crate) fn ids(&self, fingerprint: F) -> Result<Option<(&Arc<IdColumn>, Range<u64>)>> {
         let Some(column) = &self.ids else { return Ok(None) };
         let numbers = match &self.index {
@@ -167,8 +167,9 @@ impl<F: Fingerprint> Segment<F> {
         Ok(numbers.transpose()?.map(|numbers| (column, numbers)))
     }
 
-    /// The tables that hold whole fingerprints, and how many bits may differ in the top of each, if it is needed, so that these find all
-    /// within `k`; `None` where there are no tables, or a scan of the identity table is less work.
+    /// The tables that hold whole fingerprints, and how many bits may differ in the top of each, if
+    /// it is needed, so that these find all within `k`; `None` where there are no tables, or a scan
+    /// of the identity table is less work.
     pub(crate) fn thresholds(&self, k: u32) -> Option<Vec<(&Table, u32)>> {
         let Index::Tables(tables) = &self.index else { return None };
         let thresholds = tables.whole().zip(tables.whole_thresholds(k)?);
@@ -184,7 +185,8 @@ impl<F: Fingerprint> Segment<F> {
         tables.into_iter().flatten()
     }
 
-    /// What a search within `k` takes on top if nothing of the tables is in memory, in nanoseconds; of a base it is not known.
+    /// What a search within `k` takes on top if nothing of the tables is in memory, in nanoseconds;
+    /// of a base it is not known.
     pub(crate) fn disk_ns(&self, k: u32, costs: &Costs) -> f64 {
         match &self.index {
             Index::Tables(tables) => tables.disk_ns(k, costs),
@@ -203,7 +205,8 @@ impl<F: Fingerprint> Segment<F> {
         }
     }
 
-    /// The share of the tables that the system would have to read first, by some of their pages; of a base it is not known.
+    /// The share of the tables that the system would have to read first, by some of their pages; of
+    /// a base it is not known.
     pub(crate) fn absent_share(&self) -> f64 {
         match &self.index {
             Index::Tables(tables) => {

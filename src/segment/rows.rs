@@ -11,7 +11,8 @@ use crate::table::Table;
 /// Rows of a base that count as a block.
 const BLOCK_ROWS: u64 = 256;
 
-/// The fingerprints of a segment, in blocks: those of the identity table, or so many rows of the base each.
+/// The fingerprints of a segment, in blocks: those of the identity table, or so many rows of the
+/// base each.
 pub(crate) enum Rows<'a, F> {
     Table(&'a Table),
     Base(&'a Base<F>),
@@ -31,7 +32,8 @@ impl<F: Fingerprint> Rows<'_, F> {
         blocks.start * BLOCK_ROWS..base.count().min(blocks.end * BLOCK_ROWS)
     }
 
-    /// The first block that holds a fingerprint from this one on; the number of blocks if none does.
+    /// The first block that holds a fingerprint from this one on; the number of blocks if none
+    /// does.
     pub(crate) fn seek(&self, fingerprint: F) -> Result<u64> {
         match self {
             Self::Table(table) => Ok(table.seek(key_of(fingerprint))),
@@ -58,8 +60,8 @@ impl<F: Fingerprint> Rows<'_, F> {
         }
     }
 
-    /// Of some blocks the end of the first ones that hold up to `most` fingerprints together, and the number of these;
-    /// one block at least, if there are any.
+    /// Of some blocks the end of the first ones that hold up to `most` fingerprints together, and
+    /// the number of these; one block at least, if there are any.
     pub(crate) fn blocks_within(&self, blocks: Range<u64>, most: u64) -> (u64, u64) {
         match self {
             Self::Table(table) => table.blocks_within(blocks, most),
@@ -79,8 +81,8 @@ impl<F: Fingerprint> Rows<'_, F> {
         }
     }
 
-    /// Puts the keys of some blocks of fingerprints of up to 64 bits in place of those in `keys`; of a permuted table
-    /// its own.
+    /// Puts the keys of some blocks of fingerprints of up to 64 bits in place of those in `keys`;
+    /// of a permuted table its own.
     pub(crate) fn read_keys(&self, blocks: Range<u64>, keys: &mut Vec<u64>) -> Result<()> {
         match self {
             Self::Table(table) => table.decode_blocks(blocks, keys),
@@ -94,7 +96,8 @@ impl<F: Fingerprint> Rows<'_, F> {
         }
     }
 
-    /// Puts the fingerprints of some blocks in place of those in `out`. These keep their length until then.
+    /// Puts the fingerprints of some blocks in place of those in `out`. These keep their length
+    /// until then.
     pub(crate) fn read(&self, blocks: Range<u64>, out: &mut Vec<F>) -> Result<()> {
         match self {
             Self::Table(table) => {

@@ -304,8 +304,8 @@ impl<F: Fingerprint, T: Spill> Spilled<F, T> {
         }
     }
 
-    /// Rows that are in memory at a time. Of the room for 2 `room` words they take a quarter of `room`, their entries at most twice
-    /// as much, and the sort of entries one `room`.
+    /// Rows that are in memory at a time. Of the room for 2 `room` words they take a quarter of
+    /// `room`, their entries at most twice as much, and the sort of entries one `room`.
     fn piece(&self) -> usize {
         (self.room / 4 * size_of::<u64>() / F::BYTES).max(1)
     }
@@ -478,8 +478,8 @@ impl<'a, F: Fingerprint, T: Spill> Merged<'a, F, T> {
         self.meter.advance(Phase::Merge, set.len() as u64)
     }
 
-    /// The set, and its sum. There were at most `peak` bytes in temporary files before, and `others`
-    /// beside the set.
+    /// The set, and its sum. There were at most `peak` bytes in temporary files before, and
+    /// `others` beside the set.
     pub(crate) fn finish(self, buffers: Buffers, peak: u64, others: u64) -> (Set<F, T>, u128) {
         self.meter.plan(&[(Phase::Merge, self.len)]);
         let extent = Extent { at: 0, len: self.len };

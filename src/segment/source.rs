@@ -8,7 +8,8 @@ use crate::ids::IdSource;
 use crate::multi_index::{EntrySource, PartOptions, Sampler};
 use crate::names::NameSource;
 
-/// Keys that are cut together: a sixteenth of those that are in memory, but no fewer than the least, and no more than a table writes at a time.
+/// Keys that are cut together: a sixteenth of those that are in memory, but no fewer than the
+/// least, and no more than a table writes at a time.
 const LEAST_CUT: usize = 1 << 16;
 const MOST_CUT: usize = 1 << 18;
 
@@ -23,8 +24,8 @@ pub(crate) trait KeySource {
     /// Their set sum.
     fn set_sum(&self) -> u128;
 
-    /// Brings the keys of the table with this top into order. `next` is that of the table that comes
-    /// behind it, for who can use what it sees of the set now.
+    /// Brings the keys of the table with this top into order. `next` is that of the table that
+    /// comes behind it, for who can use what it sees of the set now.
     fn order(&mut self, top: &[BitRange], next: Option<&[BitRange]>) -> Result<()>;
 
     /// The profile of the first `bits` bits of the keys that were ordered.
@@ -38,7 +39,8 @@ pub(crate) trait KeySource {
     ) -> Result<()>;
 }
 
-/// Gives the first `bits` bits of some keys to `take`, in pieces where these are not all that they have.
+/// Gives the first `bits` bits of some keys to `take`, in pieces where these are not all that they
+/// have.
 pub(crate) fn cut(
     keys: &[u64],
     bits: Option<u32>,
@@ -56,7 +58,8 @@ pub(crate) fn cut(
     Ok(())
 }
 
-/// A set of fingerprints, which gives these in order, and the entries of one part table after another.
+/// A set of fingerprints, which gives these in order, and the entries of one part table after
+/// another.
 pub(crate) trait RowSource<F: Fingerprint>: EntrySource {
     /// Number of distinct fingerprints.
     fn count(&self) -> u64;

@@ -83,7 +83,8 @@ impl Tables {
         &self.tables
     }
 
-    /// The numbers of all tables, as searches go through them: those that are short, then the others.
+    /// The numbers of all tables, as searches go through them: those that are short, then the
+    /// others.
     #[inline]
     pub(crate) fn order(&self) -> &[usize] {
         &self.order
@@ -206,7 +207,8 @@ impl Tables {
         touched.as_ref().map_or(0.0, on_top)
     }
 
-    /// The blocks that filters leave to a search, on average, with a match; infinite where it does not go by them.
+    /// The blocks that filters leave to a search, on average, with a match; infinite where it does
+    /// not go by them.
     fn filtered_blocks(&self, k: u32) -> f64 {
         let (Some(filters), Some(thresholds)) = (self.filters.get(), self.thresholds(k)) else {
             return f64::INFINITY;

@@ -9,8 +9,8 @@ use crate::table::WriteTimes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PackTimes {
-    /// Bringing the set, and then every table, into order, with reading and writing what does not fit
-    /// into memory.
+    /// Bringing the set, and then every table, into order, with reading and writing what does not
+    /// fit into memory.
     pub sort: Duration,
     /// Counting the classes of keys, from which the codes follow.
     pub count: Duration,

@@ -18,10 +18,11 @@ use crate::planning::{IndexLayout, TableLayout};
 use crate::storage::Storage;
 use crate::table::{TableOptions, TableStats, TableWriter, WriteError, Written};
 
-/// Writes one segment: of a set that comes in order the tables and the ids, synced, and what a manifest
-/// says of them.
+/// Writes one segment: of a set that comes in order the tables and the ids, synced, and what a
+/// manifest says of them.
 ///
-/// Memory, beside that of the source: blocks on their way, and with ids 4 bytes per block of a table.
+/// Memory, beside that of the source: blocks on their way, and with ids 4 bytes per block of a
+/// table.
 pub(crate) struct SegmentWriter<'a, S: Storage> {
     pub(crate) files: &'a mut NewFiles<S>,
     pub(crate) meter: &'a Meter,
@@ -75,7 +76,8 @@ impl<S: Storage> SegmentWriter<'_, S> {
     ///
     /// # Errors
     ///
-    /// Those of the source and of the file system; [`Error::Cancelled`] and [`Error::DeadlineExceeded`].
+    /// Those of the source and of the file system; [`Error::Cancelled`] and
+    /// [`Error::DeadlineExceeded`].
     fn write_tables(
         &mut self,
         number: u64,
@@ -133,8 +135,8 @@ impl<S: Storage> SegmentWriter<'_, S> {
     ///
     /// # Errors
     ///
-    /// Those of the source and of the file system; [`Error::Cancelled`] and [`Error::DeadlineExceeded`];
-    /// [`Error::TooManyRows`].
+    /// Those of the source and of the file system; [`Error::Cancelled`] and
+    /// [`Error::DeadlineExceeded`]; [`Error::TooManyRows`].
     pub(crate) fn write_parts<F: Fingerprint>(
         &mut self,
         number: u64,

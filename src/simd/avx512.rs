@@ -1,5 +1,5 @@
-//! AVX-512 as CPUs have it since Ice Lake and Zen 4: registers of 512 bits, and masks with a bit per
-//! lane.
+//! AVX-512 as CPUs have it since Ice Lake and Zen 4: registers of 512 bits, and masks with a bit
+//! per lane.
 //!
 //! ```text
 //! byte  0 ... 7 | 8 ... 15 | ...                                   | 56 ... 63
@@ -16,8 +16,8 @@ use std::arch::x86_64::*;
 
 use super::avx2::Avx2;
 
-/// The proof that the CPU has AVX-512 F, BW, VL, VBMI, VBMI2, BITALG and VPOPCNTDQ, and what [`Avx2`]
-/// proves.
+/// The proof that the CPU has AVX-512 F, BW, VL, VBMI, VBMI2, BITALG and VPOPCNTDQ, and what
+/// [`Avx2`] proves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx512(Avx2);
 

@@ -47,7 +47,8 @@ macro_rules! by_level {
 pub(crate) use by_level;
 
 impl Level {
-    /// Does some work with the instructions for bits that the CPU has: what the compiler takes for granted counts ones in a dozen of them.
+    /// Does some work with the instructions for bits that the CPU has: what the compiler takes for
+    /// granted counts ones in a dozen of them.
     #[inline(always)]
     pub(crate) fn run<W: Work>(self, work: W) -> W::Output {
         match self {
@@ -130,9 +131,9 @@ impl Level {
 
 /// What `FPSTORE_SIMD` may be, in any case of letters.
 ///
-/// The variable of the environment names the most that fpstore uses of what the CPU has; the CPU need
-/// not have it. It is read once. Answers and files do not depend on it. A value that is none of these
-/// has no effect in the library; the tool refuses it.
+/// The variable of the environment names the most that fpstore uses of what the CPU has; the CPU
+/// need not have it. It is read once. Answers and files do not depend on it. A value that is none
+/// of these has no effect in the library; the tool refuses it.
 pub const SIMD_LEVELS: [&str; 4] = ["portable", "neon", "avx2", "avx512"];
 
 /// The SIMD instructions with which fpstore runs on this CPU: `AVX-512`, `AVX2`, `NEON` or `none`.

@@ -2,8 +2,8 @@
 //!
 //! This is the bottom of the house: nothing here imports anything else of the crate.
 //!
-//! A value of a type such as [`Avx2`] is the proof that the CPU has its instructions, since only its
-//! `new` makes one, after a look at the CPU. [`Level`] is any of these values, and
+//! A value of a type such as [`Avx2`] is the proof that the CPU has its instructions, since only
+//! its `new` makes one, after a look at the CPU. [`Level`] is any of these values, and
 //! [`Level::best`] the only place that chooses.
 //!
 //! A kernel is a trait in a file of its own. Each level implements it in one more file, named after

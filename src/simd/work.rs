@@ -4,6 +4,7 @@
 pub(crate) trait Work {
     type Output;
 
-    /// Does the work. Where this is always inlined, and so on down, what it does has the instructions of the level.
+    /// Does the work. Where this is always inlined, and so on down, what it does has the
+    /// instructions of the level.
     fn work(self) -> Self::Output;
 }

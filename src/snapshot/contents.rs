@@ -19,10 +19,10 @@ use crate::tail::TailView;
 
 /// The fingerprints of a store at one moment, open for reading.
 ///
-/// Comes from [`Store::snapshot`](crate::Store::snapshot). It is cheap to clone, `Send` and `Sync`, and owns
-/// what it needs: so does each query that is made from it, which may be kept, sent to other threads,
-/// and outlive the [`Store`](crate::Store). It holds the files of its moment open: their space is free again when
-/// the last holder is gone.
+/// Comes from [`Store::snapshot`](crate::Store::snapshot). It is cheap to clone, `Send` and `Sync`,
+/// and owns what it needs: so does each query that is made from it, which may be kept, sent to
+/// other threads, and outlive the [`Store`](crate::Store). It holds the files of its moment open:
+/// their space is free again when the last holder is gone.
 ///
 /// # Examples
 ///
@@ -59,8 +59,8 @@ impl<F: Fingerprint> Snapshot<F> {
         &self.parts
     }
 
-    /// The same fingerprints in segments alone, for whoever reads these: what was written last becomes one
-    /// in memory, the first time.
+    /// The same fingerprints in segments alone, for whoever reads these: what was written last
+    /// becomes one in memory, the first time.
     pub(crate) fn settled(&self) -> Result<Self> {
         if self.parts.tails.is_empty() {
             return Ok(self.clone());
@@ -94,14 +94,14 @@ impl<F: Fingerprint> Snapshot<F> {
         u32::from(self.parts.base.manifest.radius)
     }
 
-    /// Which store this is: the same in all its generations, and in copies of its directory. A first
-    /// pack of the same fingerprints with the same options gives the same id.
+    /// Which store this is: the same in all its generations, and in copies of its directory. A
+    /// first pack of the same fingerprints with the same options gives the same id.
     pub fn id(&self) -> u128 {
         self.parts.base.manifest.store_id
     }
 
-    /// How often the store was written: 1 after the first pack, one more after each that replaced it.
-    /// Of two copies with the same [`Self::id`], that with the lower generation is out of date.
+    /// How often the store was written: 1 after the first pack, one more after each that replaced
+    /// it. Of two copies with the same [`Self::id`], that with the lower generation is out of date.
     pub fn generation(&self) -> u64 {
         self.parts.base.manifest.generation
     }
@@ -112,8 +112,8 @@ impl<F: Fingerprint> Snapshot<F> {
         self.parts.base.manifest.recipe.as_deref()
     }
 
-    /// Parts of the store that this version of fpstore does not know, and does not need for any answer
-    /// that it gives.
+    /// Parts of the store that this version of fpstore does not know, and does not need for any
+    /// answer that it gives.
     pub fn skipped_sections(&self) -> Vec<SkippedSection> {
         let unknown = self.parts.base.manifest.unknown.iter();
         unknown.map(|section| section.skipped()).collect()
@@ -177,8 +177,9 @@ impl<F: Fingerprint> Snapshot<F> {
         (self.id_kind() == Some(IdKind::Number) && next < u64::MAX).then_some(next)
     }
 
-    /// What was inserted at these times: of a store that has windows of time all those windows that lie in the
-    /// range or partly so, since of a record no more is known than its window. Reads only segments of these windows.
+    /// What was inserted at these times: of a store that has windows of time all those windows that
+    /// lie in the range or partly so, since of a record no more is known than its window. Reads
+    /// only segments of these windows.
     ///
     /// # Errors
     ///
@@ -253,12 +254,12 @@ impl<F: Fingerprint> Snapshot<F> {
         self.has_ids().then(|| self.parts.base.id_kind())
     }
 
-    /// The ids of `fingerprint`, ascending and each once; none if it is not stored, or stored without
-    /// ids. They are the union over all segments.
+    /// The ids of `fingerprint`, ascending and each once; none if it is not stored, or stored
+    /// without ids. They are the union over all segments.
     ///
-    /// Decodes at most one block per segment and takes O(log n) time, however many ids there are; the
-    /// ids themselves are read as the iterator goes. A search does not read them, so who searches
-    /// asks for the ids of what was found:
+    /// Decodes at most one block per segment and takes O(log n) time, however many ids there are;
+    /// the ids themselves are read as the iterator goes. A search does not read them, so who
+    /// searches asks for the ids of what was found:
     ///
     /// ```
     /// let directory = tempfile::tempdir()?;
@@ -275,8 +276,8 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if the block, or what tells the number of ids, is damaged. The iterator gives
-    /// that error where the ids themselves are.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the block, or what tells the number of ids, is
+    /// damaged. The iterator gives that error where the ids themselves are.
     pub fn ids<I: FromId>(&self, fingerprint: F) -> Result<Ids<I>> {
         if let Some(kind) = self.id_kind() {
             return Ids::new(union::ids_of(&self.parts, fingerprint)?, kind);

@@ -21,8 +21,8 @@ use crate::tasks;
 /// block holds more.
 const ALONE_BLOCKS: u64 = 4;
 const ALONE_KEYS: u64 = 1 << 16;
-/// Bytes of the fingerprints that one of several tasks decodes, and of those that it decodes at most, unless a
-/// single block holds more.
+/// Bytes of the fingerprints that one of several tasks decodes, and of those that it decodes at
+/// most, unless a single block holds more.
 const TASK_BYTES: u64 = 1 << 17;
 const MOST_TASK_BYTES: u64 = 1 << 18;
 /// Fewest blocks that one of several tasks decodes, if they are not too many fingerprints: they are
@@ -46,8 +46,8 @@ pub(crate) enum Decode {
 
 /// A place among the fingerprints of a snapshot, which ascend and come once each.
 ///
-/// Memory: of each segment the keys of 4 blocks, or 512 KiB per thread of the current pool; or 8 bytes for
-/// each key of the block with most keys, whatever the headers of the tables claim.
+/// Memory: of each segment the keys of 4 blocks, or 512 KiB per thread of the current pool; or 8
+/// bytes for each key of the block with most keys, whatever the headers of the tables claim.
 pub(crate) struct Cursor<F: Fingerprint = u64> {
     places: Vec<SegmentCursor<F>>,
     /// What is read, without tails.
@@ -71,7 +71,8 @@ struct SegmentCursor<F: Fingerprint> {
     ids: Option<IdCursor>,
     /// What their numbers are.
     numbering: Numbering,
-    /// What hides fingerprints of the segment, and the place of this among all, where they are left out.
+    /// What hides fingerprints of the segment, and the place of this among all, where they are left
+    /// out.
     hiding: Option<(Snapshot<F>, usize)>,
 }
 
@@ -292,8 +293,8 @@ impl<F: Fingerprint> SegmentCursor<F> {
             && self.chunks.is_empty()
             && self.hiding.is_none()
         {
-            // Straight into its place. Queued in between it took 5% longer on real fingerprints in one
-            // measurement, and no longer on uniform ones.
+            // Straight into its place. Queued in between it took 5% longer on real fingerprints in
+            // one measurement, and no longer on uniform ones.
             return self.decode_alone(chunk);
         }
         self.spare.push(std::mem::take(chunk));
@@ -327,8 +328,9 @@ impl<F: Fingerprint> SegmentCursor<F> {
         Ok(!self.chunks.is_empty())
     }
 
-    /// Puts the keys of the next blocks in place of `keys`; none at the end. These keep their length until then:
-    /// to fill a list that was cleared with zeros first takes 5% of the time of decoding.
+    /// Puts the keys of the next blocks in place of `keys`; none at the end. These keep their
+    /// length until then: to fill a list that was cleared with zeros first takes 5% of the time of
+    /// decoding.
     fn decode_alone(&mut self, keys: &mut Vec<F>) -> Result<()> {
         let rows = self.segment.rows();
         let start = self.next_block;

@@ -76,8 +76,8 @@ impl<F: Fingerprint> Iterator for Iter<F> {
 
 impl<F: Fingerprint> std::iter::FusedIterator for Iter<F> {}
 
-/// The fingerprints of a [`Snapshot`] with their ids, ascending by fingerprint and each once; ends after
-/// the first error.
+/// The fingerprints of a [`Snapshot`] with their ids, ascending by fingerprint and each once; ends
+/// after the first error.
 ///
 /// Reads the blocks and the ids in the order of the files, and looks nothing up.
 pub struct IterWithIds<F: Fingerprint = u64, I = u64> {
@@ -128,9 +128,9 @@ impl<F: Fingerprint> Snapshot<F> {
         Iter::new(self, fingerprint)
     }
 
-    /// All fingerprints in ascending order, each once, with their ids: those that [`Self::ids`] gives,
-    /// and none where there are none. Reads all files in order, so it takes some 50 ns for each
-    /// instead of a look-up; a name takes a look-up.
+    /// All fingerprints in ascending order, each once, with their ids: those that [`Self::ids`]
+    /// gives, and none where there are none. Reads all files in order, so it takes some 50 ns for
+    /// each instead of a look-up; a name takes a look-up.
     pub fn iter_with_ids<I: FromId>(&self) -> IterWithIds<F, I> {
         IterWithIds::new(self)
     }

@@ -1,8 +1,8 @@
 //! What queries see of a store: the segments of one moment, shared by all that look at them.
 //!
-//! A [`Snapshot`] never changes. A store that is written anew gives another one, and the files of this
-//! one stay readable, as mappings, until nobody holds it. How the segments make one set is decided
-//! here and nowhere else: in order by the [`cursor`], for answers that come in any order by
+//! A [`Snapshot`] never changes. A store that is written anew gives another one, and the files of
+//! this one stay readable, as mappings, until nobody holds it. How the segments make one set is
+//! decided here and nowhere else: in order by the [`cursor`], for answers that come in any order by
 //! [`union`](mod@union).
 
 mod contents;

@@ -73,7 +73,8 @@ impl<F: Fingerprint> Base<F> {
         Ok(Self { bytes: bytes.to_vec(), manifest, segments, hiding, deletions })
     }
 
-    /// The deletions files that can be read, or nothing for the others, and what is wrong with these.
+    /// The deletions files that can be read, or nothing for the others, and what is wrong with
+    /// these.
     pub(crate) fn salvage_deletions(
         files: &dyn ReadFiles,
         manifest: &Manifest,
@@ -257,8 +258,8 @@ impl<F: Fingerprint> Parts<F> {
         Ok(hidden)
     }
 
-    /// Calls `found` with the records of all tails that hold and are within `k` of `fingerprint`, some
-    /// perhaps several times.
+    /// Calls `found` with the records of all tails that hold and are within `k` of `fingerprint`,
+    /// some perhaps several times.
     pub(crate) fn search_tails(
         &self,
         fingerprint: F,

@@ -65,7 +65,8 @@ pub(crate) fn listed<F: Fingerprint>(
     (all, Some(list))
 }
 
-/// A segment of pairs that ascend strictly, with the ids or without. It is read in order, so it has no part tables.
+/// A segment of pairs that ascend strictly, with the ids or without. It is read in order, so it has
+/// no part tables.
 fn segment_of<F: Fingerprint>(
     pairs: Vec<F::WithId>,
     has_ids: bool,

@@ -11,7 +11,8 @@ use crate::segment::Segment;
 const SAMPLE: u64 = 1 << 16;
 
 impl<F: Fingerprint> Snapshot<F> {
-    /// The number of fingerprints from `start` to `last`, about; a fingerprint counts once per segment.
+    /// The number of fingerprints from `start` to `last`, about; a fingerprint counts once per
+    /// segment.
     pub(crate) fn estimate(&self, start: F, last: F) -> u64 {
         let of_segment = |segment: &Arc<Segment<F>>| {
             let rows = segment.rows();

@@ -38,7 +38,8 @@ pub struct LivingStats {
     pub ids: bool,
     /// The length of a window of time, if it has windows.
     pub window: Option<Duration>,
-    /// The number of the last operation that is seen. Insertions and deletions are counted from 1 on.
+    /// The number of the last operation that is seen. Insertions and deletions are counted from 1
+    /// on.
     pub sequence: u64,
     /// Operations that stand in the log and in no segment yet.
     pub log_operations: u64,
@@ -48,7 +49,8 @@ pub struct LivingStats {
     pub deletions: u64,
     /// Bytes that were written to the store, with its logs and manifests, up to the last segment.
     pub written_bytes: u64,
-    /// Bytes of the records that were inserted until then: those of each fingerprint, and 8 for each id.
+    /// Bytes of the records that were inserted until then: those of each fingerprint, and 8 for
+    /// each id.
     pub inserted_bytes: u64,
 }
 

@@ -1,8 +1,8 @@
-//! Makes one answer of what the tables of several segments give, in any order and some of it several
-//! times.
+//! Makes one answer of what the tables of several segments give, in any order and some of it
+//! several times.
 //!
-//! Here and in the [cursor](super::cursor) it is decided which stored fingerprints a query sees: who
-//! searches segments hands on nothing that has not come through one of the two.
+//! Here and in the [cursor](super::cursor) it is decided which stored fingerprints a query sees:
+//! who searches segments hands on nothing that has not come through one of the two.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -175,8 +175,8 @@ fn is_visible<F: Fingerprint>(parts: &Parts<F>, fingerprint: F) -> Result<bool> 
     if parts.touches(fingerprint) { holds(parts, fingerprint) } else { Ok(true) }
 }
 
-/// The matches of many queries that are visible, pairs of the keys of a query and a match: each once, by query, then by distance,
-/// then by value. Sorts with all threads of the current pool.
+/// The matches of many queries that are visible, pairs of the keys of a query and a match: each
+/// once, by query, then by distance, then by value. Sorts with all threads of the current pool.
 pub(crate) fn of_pairs<F: Fingerprint>(
     parts: &Parts<F>,
     pairs: &[[u64; 2]],

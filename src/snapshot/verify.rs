@@ -41,16 +41,16 @@ fn file_count<F: Fingerprint>(segment: &Segment<F>) -> u64 {
 impl<F: Fingerprint> Snapshot<F> {
     /// Checks every byte: all checksums, padding, codes and the order of keys, that the router is
     /// what the blocks give, and that every table of a segment holds the same set, by a sum of 128
-    /// bits over its fingerprints; and of the ids, that they belong to these fingerprints and ascend,
-    /// and that there is a name for each in a store of names.
+    /// bits over its fingerprints; and of the ids, that they belong to these fingerprints and
+    /// ascend, and that there is a name for each in a store of names.
     ///
-    /// Decodes all tables with the threads of `execution`, whose memory is no limit here: 8 bytes per
-    /// block. It stops soon, and without a result, when that says so.
+    /// Decodes all tables with the threads of `execution`, whose memory is no limit here: 8 bytes
+    /// per block. It stops soon, and without a result, when that says so.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) with the first rule of the specification that is broken;
-    /// [`Error::Cancelled`](crate::Error::Cancelled) and
+    /// [`Error::Corrupt`](crate::Error::Corrupt) with the first rule of the specification that is
+    /// broken; [`Error::Cancelled`](crate::Error::Cancelled) and
     /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded).
     pub fn verify_with(&self, execution: &Execution) -> Result<VerifyReport> {
         let total = self.segments().iter().fold(0u64, |total, segment| {

@@ -115,8 +115,8 @@ pub(crate) struct TableParts<F> {
 }
 
 impl<F: Spill> TableParts<F> {
-    /// Distributes the keys of a set, which `counts` has counted, and shows each piece of the set to `seen`. The set has
-    /// an extent, and is read from a record on.
+    /// Distributes the keys of a set, which `counts` has counted, and shows each piece of the set
+    /// to `seen`. The set has an extent, and is read from a record on.
     pub(crate) fn new(
         set: (ReadKeys<'_>, Extent),
         permutation: &Permutation,

@@ -128,7 +128,8 @@ impl Storage for Directory {
 
     fn remove_leftover(&self, name: &str) -> io::Result<()> {
         let directory = self.directory()?;
-        // A temporary file may be that of a process whose store is elsewhere, and may have gone by now.
+        // A temporary file may be that of a process whose store is elsewhere, and may have gone by
+        // now.
         if !directory.has_regular(name) || is_locked(directory, name) {
             return Ok(());
         }

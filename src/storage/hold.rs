@@ -1,8 +1,8 @@
 //! A directory that is locked for writing.
 //!
-//! A writer holds the directory, not its path: its files go there whatever the path leads to by now.
-//! Before something is committed, acknowledged or deleted, [`Hold::check`] finds out whether the
-//! directory still is the store that its user means, and still locked by this writer. Two locks
+//! A writer holds the directory, not its path: its files go there whatever the path leads to by
+//! now. Before something is committed, acknowledged or deleted, [`Hold::check`] finds out whether
+//! the directory still is the store that its user means, and still locked by this writer. Two locks
 //! keep other writers out: that of the file `lock`, and where the file system has them that of the
 //! directory itself, which holds even while somebody removes the file.
 //!
@@ -66,8 +66,8 @@ impl Hold {
         &self.directory
     }
 
-    /// Checks that its path still leads to the directory, and that the lock is still its lock. Takes
-    /// two or three system calls.
+    /// Checks that its path still leads to the directory, and that the lock is still its lock.
+    /// Takes two or three system calls.
     ///
     /// # Errors
     ///

@@ -36,8 +36,8 @@ pub(crate) trait Storage: ReadFiles + Send + Sync {
     fn link(&self, from: &DirectoryHandle, name: &str) -> io::Result<()>;
     /// Opens a file that exists, and goes on at offset `at`. What stands there is written over.
     fn open_at(&self, name: &str, at: u64) -> io::Result<Self::File>;
-    /// Writes a file that begins with these bytes once more, since the system may have failed to write them and forgotten
-    /// it, and cuts it off behind them.
+    /// Writes a file that begins with these bytes once more, since the system may have failed to
+    /// write them and forgotten it, and cuts it off behind them.
     fn rewrite(&self, name: &str, bytes: &[u8]) -> io::Result<Self::File>;
     /// Makes the bytes of a file durable.
     fn sync(&self, file: &mut Self::File) -> io::Result<()>;

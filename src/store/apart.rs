@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::files::DirectoryHandle;
 use crate::storage::Hold;
 
-/// Refuses an output that is the store which is read, or lies in it, as far as paths and links tell.
-/// Messages call it `output`.
+/// Refuses an output that is the store which is read, or lies in it, as far as paths and links
+/// tell. Messages call it `output`.
 pub(crate) fn check_apart(from: &Path, to: &Path, output: &'static str) -> Result<()> {
     let looked = || -> io::Result<(PathBuf, PathBuf)> {
         let mut there = std::path::absolute(to)?;

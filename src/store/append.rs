@@ -32,12 +32,14 @@ pub(super) struct Addition {
 }
 
 impl Appending {
-    /// Looks at the store at `path`, which is locked. What is added is of the time `time`, made by `recipe`.
+    /// Looks at the store at `path`, which is locked. What is added is of the time `time`, made by
+    /// `recipe`.
     ///
     /// # Errors
     ///
-    /// [`Error::NotAStore`]; [`Error::Unsupported`] if a program must know more to write it; [`Error::Unflushed`] if there are
-    /// operations in the log: deletions among them came before the segment, and would hide something of it; [`Error::Recipes`].
+    /// [`Error::NotAStore`]; [`Error::Unsupported`] if a program must know more to write it;
+    /// [`Error::Unflushed`] if there are operations in the log: deletions among them came before
+    /// the segment, and would hide something of it; [`Error::Recipes`].
     pub(super) fn new<F: Fingerprint, S: Storage>(
         path: &Path,
         storage: &S,

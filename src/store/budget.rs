@@ -26,8 +26,9 @@ pub(super) fn capacity(memory: Option<u64>, threads: usize, further: u64) -> usi
     ((records.saturating_sub(scratch) as f64 * 0.98) as usize).max(LEAST_CAPACITY)
 }
 
-/// Of the words that may be in memory twice, those that may be there three times: where fingerprints of one word get part
-/// tables, the entries of a part stand beside the set, in order and not.
+/// Of the words that may be in memory twice, those that may be there three times: where
+/// fingerprints of one word get part tables, the entries of a part stand beside the set, in order
+/// and not.
 pub(super) fn capacity_with_parts(capacity: usize) -> usize {
     match capacity {
         usize::MAX => capacity,

@@ -10,7 +10,8 @@ use crate::format::{MANIFEST_NAME, MANIFEST_TEMPORARY, Manifest};
 use crate::segment::{NewFiles, PackTimes};
 use crate::storage::Storage;
 
-/// A manifest that is written, durable, and not visible yet. Dropping it leaves what was there before.
+/// A manifest that is written, durable, and not visible yet. Dropping it leaves what was there
+/// before.
 pub(crate) struct Commit<S: Storage> {
     files: NewFiles<S>,
     /// Files of the store that stands there, and not of the new one.
@@ -23,8 +24,8 @@ pub(crate) struct Commit<S: Storage> {
 }
 
 impl<S: Storage> Commit<S> {
-    /// Makes the names of `files` durable, and the manifest under its temporary name, which takes the place
-    /// of `before`, if there is one, and of the files `in_use`.
+    /// Makes the names of `files` durable, and the manifest under its temporary name, which takes
+    /// the place of `before`, if there is one, and of the files `in_use`.
     pub(crate) fn prepare(
         mut files: NewFiles<S>,
         (before, in_use): (Option<ManifestTag>, Vec<String>),
@@ -46,14 +47,15 @@ impl<S: Storage> Commit<S> {
         Ok(Self { files, dropped, before, new, manifest_bytes })
     }
 
-    /// Makes the store visible, and that durable. What is not needed any more is removed, as far as the file
-    /// system lets it; the rest goes with the next commit.
+    /// Makes the store visible, and that durable. What is not needed any more is removed, as far as
+    /// the file system lets it; the rest goes with the next commit.
     pub(crate) fn publish(mut self) -> Result<()> {
         self.show()?;
         self.finish()
     }
 
-    /// Makes the store visible, if what stands there is what it is to replace. After an error it is not.
+    /// Makes the store visible, if what stands there is what it is to replace. After an error it is
+    /// not.
     pub(crate) fn show(&mut self) -> Result<()> {
         self.files.storage().check_held()?;
         if self.standing()? != self.before {

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::format::{self, DeletionsEntry, Manifest, SegmentEntry};
 use crate::set_sum;
 
-/// Files that a store may have. Each is mapped by whoever opens it, and Linux maps 65,530 for a process unless told
-/// otherwise.
+/// Files that a store may have. Each is mapped by whoever opens it, and Linux maps 65,530 for a
+/// process unless told otherwise.
 const MOST_FILES: usize = 60_000;
 
 /// A segment that comes.
@@ -28,7 +28,8 @@ pub(crate) struct Edit {
     pub(crate) removed: Vec<u64>,
     /// Those that come.
     pub(crate) added: Vec<Added>,
-    /// The first log behind one whose operations are in segments now, and the last sequence of these.
+    /// The first log behind one whose operations are in segments now, and the last sequence of
+    /// these.
     pub(crate) log: Option<(u64, u64)>,
 }
 
@@ -37,8 +38,8 @@ impl Edit {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSegmentNumber`] if the numbers of generations are used up; [`Error::TooMany`] if there would be more files
-    /// than a store may have.
+    /// [`Error::NoSegmentNumber`] if the numbers of generations are used up; [`Error::TooMany`] if
+    /// there would be more files than a store may have.
     pub(crate) fn apply(
         self,
         before: &Manifest,
@@ -77,8 +78,8 @@ impl Edit {
     }
 }
 
-/// The manifest of a store that is nothing but one segment, and what a manifest of none says `of_pack`, in place of what stands
-/// at `path`: the same store, if there is one.
+/// The manifest of a store that is nothing but one segment, and what a manifest of none says
+/// `of_pack`, in place of what stands at `path`: the same store, if there is one.
 ///
 /// # Errors
 ///
@@ -119,7 +120,8 @@ pub(crate) fn dropped(in_use: Vec<String>, by: &Manifest) -> Vec<String> {
     in_use.into_iter().filter(|name| !is_needed(name)).collect()
 }
 
-/// The id of a new store. It comes from what is written, so that packing again gives the same files.
+/// The id of a new store. It comes from what is written, so that packing again gives the same
+/// files.
 fn first_store_id(segment: &SegmentEntry) -> u128 {
     let tables = segment.tables.iter().map(|table| (table.header_crc, table.footer_crc));
     let ids = segment.ids.iter().map(|ids| (ids.header_crc, ids.directory_crc));

@@ -1,5 +1,5 @@
-//! A pack, stage by stage: an [`Intake`] takes fingerprints, a [`SortedIntake`] has them in order, and
-//! what that writes is [`Prepared`]. Each runs in the pool of threads that it is to use.
+//! A pack, stage by stage: an [`Intake`] takes fingerprints, a [`SortedIntake`] has them in order,
+//! and what that writes is [`Prepared`]. Each runs in the pool of threads that it is to use.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

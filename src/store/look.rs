@@ -13,8 +13,8 @@ use crate::format::{Defect, MANIFEST_NAME, MANIFEST_UNFINISHED, MAX_MANIFEST_BYT
 ///
 /// # Errors
 ///
-/// [`Error::NotAStore`] if there is none, [`Error::Corrupt`] or [`Error::Unsupported`] for what its manifest holds,
-/// [`Error::Io`] if it cannot be read.
+/// [`Error::NotAStore`] if there is none, [`Error::Corrupt`] or [`Error::Unsupported`] for what its
+/// manifest holds, [`Error::Io`] if it cannot be read.
 ///
 /// # Examples
 ///
@@ -29,7 +29,8 @@ pub fn width_of(path: impl AsRef<Path>) -> Result<u32> {
     Ok(manifest_of(path.as_ref())?.bits.into())
 }
 
-/// By which recipe the fingerprints of the store in the directory `path` were made, if it says so. Reads the manifest only.
+/// By which recipe the fingerprints of the store in the directory `path` were made, if it says so.
+/// Reads the manifest only.
 ///
 /// # Errors
 ///

@@ -116,7 +116,8 @@ impl OpenOptions {
         Self { in_memory: false, memory, refresh_every: None, width: PhantomData }
     }
 
-    /// The same options, for fingerprints of another width: `OpenOptions::new().width::<[u64; 4]>()`.
+    /// The same options, for fingerprints of another width: `OpenOptions::new().width::<[u64;
+    /// 4]>()`.
     pub fn width<F: Fingerprint>(self) -> OpenOptions<F> {
         let Self { in_memory, memory, refresh_every, .. } = self;
         OpenOptions { in_memory, memory, refresh_every, width: PhantomData }
@@ -186,8 +187,9 @@ impl<F: Fingerprint> OpenOptions<F> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotAStore`] if there is none, [`Error::Width`] if its fingerprints have another width, [`Error::Corrupt`] or [`Error::Unsupported`] for what
-    /// its files hold, [`Error::Io`] if they cannot be read.
+    /// [`Error::NotAStore`] if there is none, [`Error::Width`] if its fingerprints have another
+    /// width, [`Error::Corrupt`] or [`Error::Unsupported`] for what its files hold, [`Error::Io`]
+    /// if they cannot be read.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Store<F>> {
         let path = path.as_ref();
         let access = if self.in_memory { Access::InMemory } else { Access::Mapped };
@@ -214,8 +216,8 @@ struct Logs<F: Fingerprint> {
     follower: Follower<F>,
 }
 
-/// Opens what stands at `path` now, with what is open of an `earlier` snapshot, and what was read of the
-/// logs before.
+/// Opens what stands at `path` now, with what is open of an `earlier` snapshot, and what was read
+/// of the logs before.
 fn open_current<F: Fingerprint>(
     path: &Path,
     how: How,
@@ -324,12 +326,12 @@ impl<F: Fingerprint> Store<F> {
         self.shared.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks whether the store was written since, and if so opens what it holds now, for this store and
-    /// all its clones; tells whether. Snapshots that were taken before stay as they are, and so do the
-    /// queries that were made from them.
+    /// Looks whether the store was written since, and if so opens what it holds now, for this store
+    /// and all its clones; tells whether. Snapshots that were taken before stay as they are, and so
+    /// do the queries that were made from them.
     ///
-    /// Reads the manifest, and what has come into the log; opens those segments only that it has not open
-    /// already.
+    /// Reads the manifest, and what has come into the log; opens those segments only that it has
+    /// not open already.
     ///
     /// # Errors
     ///

@@ -65,8 +65,9 @@ impl Packer {
         }
     }
 
-    /// The same options, for fingerprints of another width: `Packer::new().width::<[u64; 4]>()`. Only fingerprints of 32 and 64
-    /// bits can have tables; others have a base and [parts](Layout::parts).
+    /// The same options, for fingerprints of another width: `Packer::new().width::<[u64; 4]>()`.
+    /// Only fingerprints of 32 and 64 bits can have tables; others have a base and
+    /// [parts](Layout::parts).
     pub fn width<F: Fingerprint>(self) -> Packer<F> {
         let Self { layout, replace, append, append_at, recipe, ids, execution, .. } = self;
         let width = PhantomData;
@@ -96,8 +97,9 @@ impl<F: Fingerprint> Packer<F> {
         self
     }
 
-    /// How it runs. Held to an amount of memory, it sorts in temporary files of 8 bytes per fingerprint, at
-    /// most 16 for a time; of pairs with ids, at most 33. The files of the store stay the same.
+    /// How it runs. Held to an amount of memory, it sorts in temporary files of 8 bytes per
+    /// fingerprint, at most 16 for a time; of pairs with ids, at most 33. The files of the store
+    /// stay the same.
     pub fn execution(mut self, execution: Execution) -> Self {
         self.execution = execution;
         self
@@ -112,24 +114,27 @@ impl<F: Fingerprint> Packer<F> {
         self
     }
 
-    /// Whether what is packed becomes one more segment of the store that stands at the output, all of which stays: its
-    /// other segments, deletions, windows of time, radius. It must have ids where that has, and none where that has none.
-    /// What stands in the log of that store has to be [flushed](crate::Writer::flush) before.
+    /// Whether what is packed becomes one more segment of the store that stands at the output, all
+    /// of which stays: its other segments, deletions, windows of time, radius. It must have ids
+    /// where that has, and none where that has none. What stands in the log of that store has to be
+    /// [flushed](crate::Writer::flush) before.
     pub fn append(mut self, append: bool) -> Self {
         self.append = append;
         self
     }
 
-    /// The time of what is [appended](Self::append) to a store with windows of time: now, if it is left open.
+    /// The time of what is [appended](Self::append) to a store with windows of time: now, if it is
+    /// left open.
     pub fn append_at(mut self, time: Option<SystemTime>) -> Self {
         self.append_at = time;
         self
     }
 
-    /// How the fingerprints were made: a line of text of 1 to 4096 bytes, without control characters, that whoever
-    /// makes fingerprints can tell them by. The store keeps it ([`Store::recipe`](crate::Store::recipe)). What is
-    /// [appended](Self::append) to a store that has another recipe is refused; where only one of the two has a recipe, the store
-    /// stays as it is.
+    /// How the fingerprints were made: a line of text of 1 to 4096 bytes, without control
+    /// characters, that whoever makes fingerprints can tell them by. The store keeps it
+    /// ([`Store::recipe`](crate::Store::recipe)). What is [appended](Self::append) to a store that
+    /// has another recipe is refused; where only one of the two has a recipe, the store stays as it
+    /// is.
     pub fn recipe(mut self, line: &str) -> Self {
         self.recipe = Some(line.to_string());
         self

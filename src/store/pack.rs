@@ -48,19 +48,21 @@ impl<F: Fingerprint> Packer<F> {
         Target::lock(path, self.replace || self.append)
     }
 
-    /// Packs `fingerprints`, an iterator or a slice, in any order and with any duplicates, into a store in the directory
-    /// `path`, which is created. The new store becomes visible whole, in one rename, when all of it
-    /// is durable; if the pack fails or is killed, there is no store, or still the old one.
+    /// Packs `fingerprints`, an iterator or a slice, in any order and with any duplicates, into a
+    /// store in the directory `path`, which is created. The new store becomes visible whole, in one
+    /// rename, when all of it is durable; if the pack fails or is killed, there is no store, or
+    /// still the old one.
     ///
     /// Takes O(n log n) time for n fingerprints and each table.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidOption`] before anything else; [`Error::Exists`] and [`Error::Foreign`]
-    /// where the output is taken; where it is [appended](Packer::append) to a store those of [`Store::open`](crate::Store::open),
-    /// [`Error::Unflushed`], [`Error::MixedIds`] and [`Error::Recipes`]; [`Error::Busy`] while another process writes there; [`Error::Io`]
-    /// where the file system refuses, for instance on a full disk; [`Error::Cancelled`] if it was
-    /// [asked to stop](crate::Execution::cancel). What was written is removed again.
+    /// where the output is taken; where it is [appended](Packer::append) to a store those of
+    /// [`Store::open`](crate::Store::open), [`Error::Unflushed`], [`Error::MixedIds`] and
+    /// [`Error::Recipes`]; [`Error::Busy`] while another process writes there; [`Error::Io`] where
+    /// the file system refuses, for instance on a full disk; [`Error::Cancelled`] if it was [asked
+    /// to stop](crate::Execution::cancel). What was written is removed again.
     pub fn pack(
         &self,
         path: impl AsRef<Path>,
@@ -79,9 +81,10 @@ impl<F: Fingerprint> Packer<F> {
         session.finish()
     }
 
-    /// As [`Self::pack`], of pairs of a fingerprint and an id. A fingerprint may have any number of ids;
-    /// it is stored once, and each of its distinct ids once. Takes 32 bytes of memory per pair, or what
-    /// [`Execution::memory`](crate::Execution::memory) allows, with up to 33 bytes per pair in temporary files.
+    /// As [`Self::pack`], of pairs of a fingerprint and an id. A fingerprint may have any number of
+    /// ids; it is stored once, and each of its distinct ids once. Takes 32 bytes of memory per
+    /// pair, or what [`Execution::memory`](crate::Execution::memory) allows, with up to 33 bytes
+    /// per pair in temporary files.
     ///
     /// # Errors
     ///

@@ -105,8 +105,9 @@ impl<F: Fingerprint> PackSession<F> {
         })
     }
 
-    /// Takes pairs of a fingerprint and an id, in any order; a fingerprint may have any number of ids, and
-    /// a pair that comes again changes nothing. Each takes as much memory as two fingerprints.
+    /// Takes pairs of a fingerprint and an id, in any order; a fingerprint may have any number of
+    /// ids, and a pair that comes again changes nothing. Each takes as much memory as two
+    /// fingerprints.
     ///
     /// # Errors
     ///
@@ -154,7 +155,8 @@ impl<F: Fingerprint> PackSession<F> {
     ///
     /// # Errors
     ///
-    /// As [`Packer::pack`]; [`Error::Ended`] after a call that has failed. There is no new store then.
+    /// As [`Packer::pack`]; [`Error::Ended`] after a call that has failed. There is no new store
+    /// then.
     pub fn finish(self) -> Result<PackSummary> {
         let Self { state, pool } = self;
         let State::Open(open) = state else { return Err(Error::Ended) };

@@ -83,8 +83,8 @@ impl Standing {
         Ok(Self { manifest, tag, next_segment, next_log, in_use, leftovers })
     }
 
-    /// What the next manifest takes the place of, as [`Commit::prepare`](super::commit::Commit::prepare)
-    /// takes it.
+    /// What the next manifest takes the place of, as
+    /// [`Commit::prepare`](super::commit::Commit::prepare) takes it.
     pub(crate) fn replaced(&self) -> (Option<ManifestTag>, Vec<String>) {
         (self.tag, self.in_use.clone())
     }
@@ -92,7 +92,8 @@ impl Standing {
     /// Removes what a stopped writer left.
     pub(crate) fn remove_leftovers<S: Storage>(&self, path: &Path, storage: &S) -> Result<()> {
         if !self.leftovers.is_empty() {
-            // Of a manifest that came in place of another this may not be durable yet, which may need them.
+            // Of a manifest that came in place of another this may not be durable yet, which may
+            // need them.
             storage.sync_directory().map_err(Error::io(path, "sync the directory"))?;
             storage.check_held()?;
         }

@@ -6,7 +6,8 @@ use super::Table;
 use crate::block::Candidate;
 use crate::mapped::Bytes;
 
-/// Bytes between blocks to ask for with them, as disks count reads: 2^26 on a cold `single` take 0.89 of the time, `halves` 0.88; with 64 KiB 1.27 and 1.15.
+/// Bytes between blocks to ask for with them, as disks count reads: 2^26 on a cold `single` take
+/// 0.89 of the time, `halves` 0.88; with 64 KiB 1.27 and 1.15.
 const BETWEEN: usize = 16 << 10;
 
 /// Last keys of some pages.
@@ -31,7 +32,8 @@ impl Table {
         self.bytes().is_absent(self.geometry().block(number).start)
     }
 
-    /// Asks the system for the last keys of many blocks, which are to be gone through: else their pages come one by one.
+    /// Asks the system for the last keys of many blocks, which are to be gone through: else their
+    /// pages come one by one.
     pub(crate) fn will_need_last_keys(&self, blocks: &Range<u32>) {
         let router = self.geometry().router();
         let at = |block: u32| {

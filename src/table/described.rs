@@ -9,7 +9,8 @@ use crate::error::{Corruption, Error, Result};
 use crate::format::{self, Defect, Footer, Geometry, SegmentEntry, TableHeader};
 use crate::mapped::Bytes;
 
-/// Bytes at the ends of a file that hold the header, and histogram, code lengths and footer; and some more.
+/// Bytes at the ends of a file that hold the header, and histogram, code lengths and footer; and
+/// some more.
 const END_BYTES: usize = 4096;
 
 /// The file of a table, of which nothing was read yet.
@@ -48,7 +49,8 @@ impl Found {
         }
     }
 
-    /// Reads what describes the table, as number `number` of a segment of fingerprints of so many bits.
+    /// Reads what describes the table, as number `number` of a segment of fingerprints of so many
+    /// bits.
     pub(super) fn describe(
         self,
         segment: &SegmentEntry,

@@ -46,9 +46,9 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Opens all tables of a segment of fingerprints of so many bits. Reads and checks the headers, the footers,
-    /// the code lengths and the routers; blocks are read when they are needed. What is read of all files is asked for together, and large routers are
-    /// read by several threads.
+    /// Opens all tables of a segment of fingerprints of so many bits. Reads and checks the headers,
+    /// the footers, the code lengths and the routers; blocks are read when they are needed. What is
+    /// read of all files is asked for together, and large routers are read by several threads.
     pub(crate) fn open_all(
         files: &dyn ReadFiles,
         segment: &SegmentEntry,
@@ -242,7 +242,8 @@ impl Table {
         self.router.descend(self.last_keys(), (query, budget), probes, limit, out)
     }
 
-    /// Appends the blocks that can hold a key within `k` of the key `query` which has its first `bits` bits.
+    /// Appends the blocks that can hold a key within `k` of the key `query` which has its first
+    /// `bits` bits.
     pub(super) fn follow_path(
         &self,
         (query, k): (u64, u32),
@@ -273,8 +274,8 @@ impl Table {
         mapped::prefetch(&self.bytes[self.geometry.block(u64::from(candidate.block))]);
     }
 
-    /// Bytes of a block that [`Self::sieve`] reads: the header, and of the average block as much of the
-    /// column as is compared.
+    /// Bytes of a block that [`Self::sieve`] reads: the header, and of the average block as much of
+    /// the column as is compared.
     #[inline]
     pub(crate) fn scanned_bytes(&self, candidate: Candidate) -> u64 {
         let planes = self.blocks.first_planes(candidate.budget);
@@ -290,8 +291,9 @@ impl Table {
     /// Asks the system for these blocks.
     pub(crate) fn will_need_blocks(&self, numbers: Range<u64>) {
         let start = self.geometry.block(numbers.start).start;
-        // The column of a short key fills nearly all of a block, so that its last comparison reaches the page behind: to wait for that alone takes
-        // milliseconds, since the system then reads much around it.
+        // The column of a short key fills nearly all of a block, so that its last comparison
+        // reaches the page behind: to wait for that alone takes milliseconds, since the system then
+        // reads much around it.
         let behind = if self.is_short() { OVERHANG } else { 0 };
         self.bytes.will_need(start..self.geometry.block(numbers.end).start + behind);
     }
@@ -302,7 +304,8 @@ impl Table {
         self.verified.contains_all(candidates.iter().map(|candidate| candidate.block as usize))
     }
 
-    /// Checks the CRC of those candidate blocks that no thread has checked since the table was opened.
+    /// Checks the CRC of those candidate blocks that no thread has checked since the table was
+    /// opened.
     #[inline]
     pub(crate) fn check(&self, candidates: &[Candidate]) -> Result<()> {
         let blocks = candidates.iter().map(|candidate| u64::from(candidate.block));
@@ -310,8 +313,8 @@ impl Table {
         unchecked.try_for_each(|block| self.block(block).map(drop))
     }
 
-    /// A query within `k`, as a key, for candidate blocks that were [checked](Self::check). The first of them has this number among
-    /// those of all tables.
+    /// A query within `k`, as a key, for candidate blocks that were [checked](Self::check). The
+    /// first of them has this number among those of all tables.
     #[inline]
     pub(crate) fn sieve<'a>(
         &'a self,
@@ -328,8 +331,9 @@ impl Table {
         self.blocks.level()
     }
 
-    /// Of the survivors of a block keeps those that may still be within `budget`, by the whole column, and that `wants` wants, by
-    /// the bits that differ. Asks for the stream up to the last of them.
+    /// Of the survivors of a block keeps those that may still be within `budget`, by the whole
+    /// column, and that `wants` wants, by the bits that differ. Asks for the stream up to the last
+    /// of them.
     #[inline(always)]
     pub(crate) fn refine(
         &self,
@@ -404,10 +408,11 @@ impl Table {
         Ok(self.block(number)?.keys)
     }
 
-    /// Of the blocks `numbers`, the end of the first ones that hold up to `most_keys` keys together,
-    /// and the number of their keys; one block at least, if there are any. Goes by what the blocks
-    /// say of themselves: they hold no more, whatever the header of the table claims. What they take
-    /// in memory once they are decoded is bounded by this, and by that of a single block.
+    /// Of the blocks `numbers`, the end of the first ones that hold up to `most_keys` keys
+    /// together, and the number of their keys; one block at least, if there are any. Goes by what
+    /// the blocks say of themselves: they hold no more, whatever the header of the table claims.
+    /// What they take in memory once they are decoded is bounded by this, and by that of a single
+    /// block.
     pub(crate) fn blocks_within(&self, numbers: Range<u64>, most_keys: u64) -> (u64, u64) {
         let (mut end, mut keys) = (numbers.start, 0u64);
         for number in numbers {

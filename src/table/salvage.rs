@@ -8,8 +8,8 @@ use crate::format::{Geometry, SegmentEntry};
 use crate::mapped::Bytes;
 use crate::permute::Permutation;
 
-/// A table of which header, codes and footer are sound, so that its blocks can be read one by one. Its router is not
-/// needed, and not looked at.
+/// A table of which header, codes and footer are sound, so that its blocks can be read one by one.
+/// Its router is not needed, and not looked at.
 pub(crate) struct SalvageTable {
     bytes: Bytes,
     header_crc: u32,

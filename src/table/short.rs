@@ -2,14 +2,15 @@
 //! specification). What a search finds in one are *leads*: where in the identity table a match may
 //! stand.
 //!
-//! A table with whole keys repeats what the identity table holds. The bits that tell which fingerprints share a top, and where these
-//! stand there, are less than half of it.
+//! A table with whole keys repeats what the identity table holds. The bits that tell which
+//! fingerprints share a top, and where these stand there, are less than half of it.
 
 use super::Table;
 use crate::block::Candidate;
 use crate::router::Probe;
 
-/// Keys of the identity table that begin alike: no others have the bits that a key of a short table knows.
+/// Keys of the identity table that begin alike: no others have the bits that a key of a short table
+/// knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Lead {
     /// The bits, and zeros below.
@@ -37,8 +38,8 @@ impl Table {
         self.permutation().key(fingerprint) & self.key_mask()
     }
 
-    /// Appends the blocks that can hold a key with this lead within `k` of the key `query`, with what is left of `k` above the column.
-    /// `probes` is there for what it holds of memory.
+    /// Appends the blocks that can hold a key with this lead within `k` of the key `query`, with
+    /// what is left of `k` above the column. `probes` is there for what it holds of memory.
     pub(crate) fn follow(
         &self,
         lead: Lead,

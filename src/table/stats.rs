@@ -58,8 +58,8 @@ impl TableStats {
         huffman::entropy_bits(&self.histogram)
     }
 
-    /// The least bits per fingerprint that any code needs for a random set of as many keys, as [`information_bound_bits`]
-    /// gives them for 64 bits.
+    /// The least bits per fingerprint that any code needs for a random set of as many keys, as
+    /// [`information_bound_bits`] gives them for 64 bits.
     pub fn bound_bits(&self) -> f64 {
         bound_bits(self.key_bits, self.count)
     }

@@ -23,8 +23,9 @@ struct Tally {
 impl Table {
     /// Checks all that opening the table did not: padding, the histogram, every block with its CRC,
     /// its codes, its order, its last key, and that the fingerprints are the stated set. Decodes
-    /// all keys, shared by the threads of the current pool, and tells how many of them are done; stops
-    /// with the error that this gives. Gives the sums of the keys that these short tables are to have.
+    /// all keys, shared by the threads of the current pool, and tells how many of them are done;
+    /// stops with the error that this gives. Gives the sums of the keys that these short tables are
+    /// to have.
     pub(crate) fn verify(
         &self,
         short: &[&Table],

@@ -113,8 +113,8 @@ impl<'a, W: Write + Send> TableWriter<'a, W> {
         })
     }
 
-    /// Writes the next keys; all keys together ascend, and strictly where they are whole. Calls `progress` with the number of
-    /// keys of each batch, and stops with the error that it gives.
+    /// Writes the next keys; all keys together ascend, and strictly where they are whole. Calls
+    /// `progress` with the number of keys of each batch, and stops with the error that it gives.
     pub(crate) fn push(
         &mut self,
         mut keys: &[u64],

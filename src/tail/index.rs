@@ -1,5 +1,5 @@
-//! Finds the records near a fingerprint: by one of four parts, of 16 bits where a fingerprint has 64, that hardly
-//! differs.
+//! Finds the records near a fingerprint: by one of four parts, of 16 bits where a fingerprint has
+//! 64, that hardly differs.
 //!
 //! A list per part and prefix of it, in lines of the cache with five records each, so that adding a
 //! record touches two lines per part, and a list of ten is read by three misses.
@@ -23,11 +23,12 @@ const SLOTS: usize = 5;
 /// with the number of the next line.
 const NUMBERS: usize = SLOTS;
 
-/// Lines of a list, and how many times those of an average one, from which on a search goes by other parts, if it can.
+/// Lines of a list, and how many times those of an average one, from which on a search goes by
+/// other parts, if it can.
 const CROWDED: u32 = 16;
 
-/// A line: the first words of fingerprints, the numbers of their records from 1 on, and that of the line behind it, from
-/// 1 on. It fills a line of the cache.
+/// A line: the first words of fingerprints, the numbers of their records from 1 on, and that of the
+/// line behind it, from 1 on. It fills a line of the cache.
 #[derive(Default)]
 #[repr(align(32))]
 struct Line([AtomicU64; 8]);
@@ -90,9 +91,9 @@ impl<F: Fingerprint> Index<F> {
         true
     }
 
-    /// Gives the records whose first words are within `k` of that of `fingerprint`, and some part of which is near
-    /// enough that they may be, to `found`, some perhaps several times; `false`, whatever was found, if looking at all
-    /// of `records` is less work.
+    /// Gives the records whose first words are within `k` of that of `fingerprint`, and some part
+    /// of which is near enough that they may be, to `found`, some perhaps several times; `false`,
+    /// whatever was found, if looking at all of `records` is less work.
     #[inline(always)]
     pub(super) fn search(
         &self,
@@ -104,7 +105,8 @@ impl<F: Fingerprint> Index<F> {
         // A line takes as long as some records that are read in order.
         let mut lines_left = 8 + records / 8;
         let crowded = CROWDED + CROWDED * (records >> self.bits) / SLOTS as u32;
-        // Where many records begin a part alike, the others have to do: that they are given again does no harm.
+        // Where many records begin a part alike, the others have to do: that they are given again
+        // does no harm.
         let mut parts: [usize; PARTS] = std::array::from_fn(|part| part);
         for count in (1..=PARTS).rev() {
             let mut search = Lists { index: self, fingerprint, k, crowded, lines_left };

@@ -1,8 +1,8 @@
 //! What was written last: operations in memory that no segment holds yet, searched exactly.
 //!
-//! One thread writes ([`TailWriter`]), any number read what stood there at some moment ([`TailView`]),
-//! and nobody waits: records are appended and never change, and a reader looks at as many of them as
-//! there were then.
+//! One thread writes ([`TailWriter`]), any number read what stood there at some moment
+//! ([`TailView`]), and nobody waits: records are appended and never change, and a reader looks at
+//! as many of them as there were then.
 
 mod generation;
 mod hidden;

@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 /// Entries of a page.
 const PAGE: usize = 1 << 10;
 
-/// Entries of atomic words, at most as many as were said at first. All are 0 before they are written.
+/// Entries of atomic words, at most as many as were said at first. All are 0 before they are
+/// written.
 pub(super) struct Pages<E> {
     pages: Box<[OnceLock<Box<[E]>>]>,
 }

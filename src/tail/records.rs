@@ -83,8 +83,8 @@ impl<F: Fingerprint> Tail<F> {
         }
     }
 
-    /// Gives the insertions, of the first `records`, within `k` of `fingerprint` to `found`, some perhaps
-    /// several times.
+    /// Gives the insertions, of the first `records`, within `k` of `fingerprint` to `found`, some
+    /// perhaps several times.
     pub(super) fn search(&self, fingerprint: F, k: u32, records: u32, found: &mut dyn FnMut(u32)) {
         let indexed = self.indexed.load(Ordering::Acquire).min(records);
         Level::best().run(Searching { tail: self, fingerprint, k, records, indexed, found });

@@ -67,7 +67,8 @@ impl<F: Fingerprint> TailView<F> {
                 }))
     }
 
-    /// Gives the insertions that hold and are within `k` of `fingerprint`, some perhaps several times.
+    /// Gives the insertions that hold and are within `k` of `fingerprint`, some perhaps several
+    /// times.
     pub(crate) fn search(&self, fingerprint: F, k: u32, found: &mut dyn FnMut(TailRecord<F>)) {
         self.tail.search(fingerprint, k, self.records, &mut |number| {
             if let Some(record) = self.tail.record(number).filter(|record| self.is_alive(record)) {

@@ -1,10 +1,11 @@
 //! Thresholds that were found once serve all tables of about as many blocks, in all stores.
 //!
-//! To find them takes milliseconds, and a store that lives gets a new segment every now and then. The
-//! best thresholds change with the number of blocks only where two choices touch about as many, so
-//! tables are put into *classes of size*: numbers of blocks with the same [`DIGITS`] leading digits
-//! share thresholds. For the named designs and k up to 10, those of a class touch at most 1% more blocks
-//! than those of the exact number, or as much as the expectation is uncertain by, a seventh of a block.
+//! To find them takes milliseconds, and a store that lives gets a new segment every now and then.
+//! The best thresholds change with the number of blocks only where two choices touch about as many,
+//! so tables are put into *classes of size*: numbers of blocks with the same [`DIGITS`] leading
+//! digits share thresholds. For the named designs and k up to 10, those of a class touch at most 1%
+//! more blocks than those of the exact number, or as much as the expectation is uncertain by, a
+//! seventh of a block.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 

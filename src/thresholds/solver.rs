@@ -86,8 +86,8 @@ impl Solver {
         best
     }
 
-    /// Tries the sets of disjoint tops that extend `chosen` by tables from `next` on and to which no
-    /// further table can be added, as far as the budget of sets goes.
+    /// Tries the sets of disjoint tops that extend `chosen` by tables from `next` on and to which
+    /// no further table can be added, as far as the budget of sets goes.
     fn try_disjoint(
         &self,
         chosen: &mut Vec<usize>,

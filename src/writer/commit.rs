@@ -23,8 +23,8 @@ struct Counted {
 }
 
 impl<F: Fingerprint, S: Storage> Core<F, S> {
-    /// Commits an edit, with the files that it needs, behind which segments hold so many of the oldest logs. What is seen
-    /// changes with it.
+    /// Commits an edit, with the files that it needs, behind which segments hold so many of the
+    /// oldest logs. What is seen changes with it.
     ///
     /// # Errors
     ///
@@ -68,8 +68,8 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         published
     }
 
-    /// Adds to a manifest what was written since the last commit, and what was inserted into so many logs that segments
-    /// hold by now, with the ids that are taken; gives what was written.
+    /// Adds to a manifest what was written since the last commit, and what was inserted into so
+    /// many logs that segments hold by now, with the ids that are taken; gives what was written.
     fn count_bytes(&self, manifest: &mut Manifest, flushed: usize, back: &Back) -> Counted {
         let log = self.logged_bytes.load(Ordering::Relaxed);
         let written = self.written_bytes.load(Ordering::Relaxed);

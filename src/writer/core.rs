@@ -39,8 +39,9 @@ const MOST_BYTES_TOGETHER: usize = 1 << 23;
 
 /// A store that is written.
 ///
-/// Locks are taken in the order merging, flushing, log, back, front; nobody writes to the disk with the front locked. (A
-/// search of [`Core::search_and_insert`] may read it there: that is what keeps others from writing in between.)
+/// Locks are taken in the order merging, flushing, log, back, front; nobody writes to the disk with
+/// the front locked. (A search of [`Core::search_and_insert`] may read it there: that is what keeps
+/// others from writing in between.)
 pub(super) struct Core<F: Fingerprint, S: Storage> {
     pub(super) path: PathBuf,
     pub(super) storage: Arc<S>,
@@ -54,7 +55,8 @@ pub(super) struct Core<F: Fingerprint, S: Storage> {
     pub(super) capacity: usize,
     /// How segments are merged.
     pub(super) execution: Execution,
-    /// How they are written first: with threads of their own, since a merge may hold the others for minutes.
+    /// How they are written first: with threads of their own, since a merge may hold the others for
+    /// minutes.
     pub(super) flush_execution: Execution,
     front: Mutex<Front<F>>,
     log: Mutex<LogWriter<S>>,
@@ -119,7 +121,8 @@ fn first_together<'a, 'b, F: Fingerprint>(
     &operations[..count.max(1)]
 }
 
-/// A mutex whose holder has panicked is taken all the same: what it guards is whole between any two steps.
+/// A mutex whose holder has panicked is taken all the same: what it guards is whole between any two
+/// steps.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -129,7 +132,8 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     ///
     /// # Errors
     ///
-    /// As [`Store::open`](crate::Store::open); [`Error::Unsupported`] if a program must know more to write it.
+    /// As [`Store::open`](crate::Store::open); [`Error::Unsupported`] if a program must know more
+    /// to write it.
     pub(super) fn open(
         path: &Path,
         storage: S,
@@ -153,8 +157,8 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let follower: Follower<F> = Follower::open(&*storage, &section, store_id)?;
         let mut logs = follower.into_logs();
         let last = logs.pop().ok_or(Error::Ended)?;
-        // What a backup that was stopped wrote, and no log of this store leads to: nothing is written
-        // behind a log without its end.
+        // What a backup that was stopped wrote, and no log of this store leads to: nothing is
+        // written behind a log without its end.
         let is_stray = |name: &String| log_number(name).is_some_and(|log| log > last.number());
         if last.end() == 0 && in_use.iter().any(is_stray) {
             let name = log_name(last.number());
@@ -230,8 +234,9 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         self.front().snapshot()
     }
 
-    /// Writes operations: they are seen from now on, and become durable with the log. Those of a list that
-    /// is not longer than [`MOST_TOGETHER`] are seen, and survive a crash, all together or not at all.
+    /// Writes operations: they are seen from now on, and become durable with the log. Those of a
+    /// list that is not longer than [`MOST_TOGETHER`] are seen, and survive a crash, all together
+    /// or not at all.
     ///
     /// # Errors
     ///
@@ -280,8 +285,8 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         }
     }
 
-    /// How long who wrote so many operations is to wait, since what it wrote before is not in segments yet, or these
-    /// are too many.
+    /// How long who wrote so many operations is to wait, since what it wrote before is not in
+    /// segments yet, or these are too many.
     pub(super) fn take_delay(&self, operations: usize) -> Option<Duration> {
         let mut front = self.front();
         let behind = (!front.sealed.is_empty()).then(|| front.fullness());

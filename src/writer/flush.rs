@@ -41,14 +41,15 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         Ok(())
     }
 
-    /// Makes a segment, or one per window, of the oldest log that has its end; tells whether there was
-    /// one.
+    /// Makes a segment, or one per window, of the oldest log that has its end; tells whether there
+    /// was one.
     pub(super) fn flush_oldest(&self) -> Result<bool> {
         let _alone = locked(&self.flushing);
         self.flush_next(|| self.log())
     }
 
-    /// As [`Self::flush_oldest`], for who sees to it that nobody else flushes; takes the log when it needs it.
+    /// As [`Self::flush_oldest`], for who sees to it that nobody else flushes; takes the log when
+    /// it needs it.
     pub(super) fn flush_next<L: DerefMut<Target = LogWriter<S>>>(
         &self,
         log_writer: impl FnOnce() -> L,
@@ -148,8 +149,8 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         Ok(Added { entry: written.entry, deletions, window })
     }
 
-    /// Writes the deletions that belong to a segment, if there are some; gives what the manifest says of
-    /// it.
+    /// Writes the deletions that belong to a segment, if there are some; gives what the manifest
+    /// says of it.
     pub(super) fn write_deletions(
         &self,
         files: &mut NewFiles<S>,

@@ -29,7 +29,8 @@ const MOST_WINDOWS: usize = 8192;
 pub(super) struct Front<F: Fingerprint> {
     shape: RecordShape,
     pub(super) base: Arc<Base<F>>,
-    /// What logs hold that have their end, the older first. The oldest log is the first one of the manifest.
+    /// What logs hold that have their end, the older first. The oldest log is the first one of the
+    /// manifest.
     pub(super) sealed: VecDeque<Generation<F>>,
     active: Generation<F>,
     /// Operations that a generation has room for.

@@ -22,14 +22,15 @@ use crate::store::{Store, width_of};
 
 /// Writes a store, while any number of readers, in this process and others, search it.
 ///
-/// There is one writer of a store at a time, over all processes; any number of threads may use it. Every call that
-/// writes is seen as a whole: by [snapshots](Self::snapshot) of this writer as soon as it returns, by others at their next
-/// [`Store::refresh`] once it was committed. When it is kept is what [`Durability`] says.
+/// There is one writer of a store at a time, over all processes; any number of threads may use it.
+/// Every call that writes is seen as a whole: by [snapshots](Self::snapshot) of this writer as soon
+/// as it returns, by others at their next [`Store::refresh`] once it was committed. When it is kept
+/// is what [`Durability`] says.
 ///
 /// What is written goes to a log, and to memory, where it is searched. Once there is
 /// [enough](WriterOptions::tail_records) it becomes a segment, and segments are merged, in the
-/// background. A dropped writer hands all to the system first, and with [`Durability::Group`] to the disk; errors of that are
-/// lost, so who must know calls [`close`](Self::close).
+/// background. A dropped writer hands all to the system first, and with [`Durability::Group`] to
+/// the disk; errors of that are lost, so who must know calls [`close`](Self::close).
 pub struct Writer<F: Fingerprint = u64> {
     shared: Arc<Shared<F>>,
     threads: Vec<JoinHandle<()>>,
@@ -107,13 +108,14 @@ impl<F: Fingerprint> Writer<F> {
         self.core().snapshot()
     }
 
-    /// Inserts a fingerprint with an id, or without where the store has none; where it has windows, into that of
-    /// now. Nothing changes where that is stored already.
+    /// Inserts a fingerprint with an id, or without where the store has none; where it has windows,
+    /// into that of now. Nothing changes where that is stored already.
     ///
     /// # Errors
     ///
-    /// [`Error::MixedIds`] if there is an id and the store has none, or the other way round; [`Error::Io`] if there is no room in
-    /// memory and a segment cannot be written. Nothing is stored then.
+    /// [`Error::MixedIds`] if there is an id and the store has none, or the other way round;
+    /// [`Error::Io`] if there is no room in memory and a segment cannot be written. Nothing is
+    /// stored then.
     ///
     /// # Examples
     ///
@@ -132,8 +134,8 @@ impl<F: Fingerprint> Writer<F> {
         self.insert_batch(&[(fingerprint, id)])
     }
 
-    /// Inserts many pairs of a fingerprint and an id. Up to 32,768 are seen, and survive a crash, all or none; longer
-    /// lists are cut into such.
+    /// Inserts many pairs of a fingerprint and an id. Up to 32,768 are seen, and survive a crash,
+    /// all or none; longer lists are cut into such.
     ///
     /// # Errors
     ///
@@ -151,8 +153,8 @@ impl<F: Fingerprint> Writer<F> {
         self.insert_fingerprints_into(self.window_of_now(), fingerprints)
     }
 
-    /// Takes one id from a fingerprint; with the last one the fingerprint goes. Takes no longer than an
-    /// insertion, whether or not that is stored.
+    /// Takes one id from a fingerprint; with the last one the fingerprint goes. Takes no longer
+    /// than an insertion, whether or not that is stored.
     ///
     /// # Errors
     ///
@@ -199,7 +201,8 @@ impl<F: Fingerprint> Writer<F> {
     ///
     /// # Errors
     ///
-    /// As [`Self::insert_batch`]; [`Error::Corrupt`] if a block is damaged: then nothing is deleted.
+    /// As [`Self::insert_batch`]; [`Error::Corrupt`] if a block is damaged: then nothing is
+    /// deleted.
     pub fn delete_id(&self, id: impl AsId) -> Result<Vec<F>> {
         let pairs = self.snapshot().with_ids(&[&id])?;
         let pairs: Vec<_> = pairs.into_iter().map(|(fingerprint, _)| (fingerprint, &id)).collect();
@@ -207,8 +210,8 @@ impl<F: Fingerprint> Writer<F> {
         Ok(pairs.into_iter().map(|(fingerprint, _)| fingerprint).collect())
     }
 
-    /// Looks for fingerprints within Hamming distance `k`, and inserts only if there is none; nothing is written by
-    /// another thread in between.
+    /// Looks for fingerprints within Hamming distance `k`, and inserts only if there is none;
+    /// nothing is written by another thread in between.
     ///
     /// # Errors
     ///
@@ -258,7 +261,8 @@ impl<F: Fingerprint> Writer<F> {
         Ok(verdict)
     }
 
-    /// As [`Self::check_and_insert`] for one pair after the other: each is compared with those before it as well.
+    /// As [`Self::check_and_insert`] for one pair after the other: each is compared with those
+    /// before it as well.
     ///
     /// # Errors
     ///
@@ -272,13 +276,13 @@ impl<F: Fingerprint> Writer<F> {
         pairs.iter().map(|(fingerprint, id)| check((*fingerprint, id))).collect()
     }
 
-    /// Makes all that was written so far as durable as is said, and visible to other processes at their next
-    /// [`Store::refresh`].
+    /// Makes all that was written so far as durable as is said, and visible to other processes at
+    /// their next [`Store::refresh`].
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]: what was written is seen all the same, is not known to be durable, and is written again with the next
-    /// commit.
+    /// [`Error::Io`]: what was written is seen all the same, is not known to be durable, and is
+    /// written again with the next commit.
     pub fn commit(&self, durability: Durability) -> Result<()> {
         self.core().write_log(durability == Durability::Immediate)?;
         if durability == Durability::Group {
@@ -319,8 +323,8 @@ impl<F: Fingerprint> Writer<F> {
         self.core().merge_all()
     }
 
-    /// Drops all windows that end at `before` or earlier, without reading them. Gives the number of segments that
-    /// are gone.
+    /// Drops all windows that end at `before` or earlier, without reading them. Gives the number of
+    /// segments that are gone.
     ///
     /// # Errors
     ///
@@ -479,8 +483,8 @@ impl<F: Fingerprint> StoreOptions<F> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`]; [`Error::Exists`] and [`Error::Foreign`] where the place is taken; [`Error::Busy`] while
-    /// another process writes there; [`Error::Io`].
+    /// [`Error::InvalidOption`]; [`Error::Exists`] and [`Error::Foreign`] where the place is taken;
+    /// [`Error::Busy`] while another process writes there; [`Error::Io`].
     pub fn create(&self, path: impl AsRef<Path>) -> Result<Writer<F>> {
         self.check()?;
         Writer::create(self, path.as_ref())
@@ -493,9 +497,9 @@ impl<F: Fingerprint> WriterOptions<F> {
     ///
     /// # Errors
     ///
-    /// Those of [`Store::open`](crate::Store::open); [`Error::Busy`] while another process writes there;
-    /// [`Error::Unsupported`] where a program must know more to write it; [`Error::MixedIds`] where only some
-    /// segments have ids.
+    /// Those of [`Store::open`](crate::Store::open); [`Error::Busy`] while another process writes
+    /// there; [`Error::Unsupported`] where a program must know more to write it;
+    /// [`Error::MixedIds`] where only some segments have ids.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Writer<F>> {
         self.check()?;
         Writer::open(self, path.as_ref())

@@ -20,13 +20,13 @@ use crate::snapshot::parts::Base;
 use crate::storage::Storage;
 use crate::store::edit::{Added, Edit};
 
-/// Deletions that are kept until a merge has applied them, at least; and one for so many records of the
-/// store.
+/// Deletions that are kept until a merge has applied them, at least; and one for so many records of
+/// the store.
 const LEAST_DELETIONS: u64 = 1 << 14;
 const RECORDS_PER_DELETION: u64 = 8;
 
-/// How often each byte may be written so that segments are merged while nothing is written. Merges that are needed
-/// are made whatever they write.
+/// How often each byte may be written so that segments are merged while nothing is written. Merges
+/// that are needed are made whatever they write.
 pub(super) const IDLE_AMPLIFICATION: f64 = 8.0;
 
 /// How a merged segment is laid out.
@@ -81,8 +81,8 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         records
     }
 
-    /// Merges segments while nothing is written, once, as long as that does not write too much; tells whether there was
-    /// anything.
+    /// Merges segments while nothing is written, once, as long as that does not write too much;
+    /// tells whether there was anything.
     pub(super) fn merge_idle(&self) -> Result<bool> {
         let base = self.front().base.clone();
         let candidates = candidates(&base);
@@ -220,8 +220,8 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         Ok(true)
     }
 
-    /// Drops all windows that end at `before` or earlier, in seconds since 1970, without reading them.
-    /// Gives the number of segments that are gone.
+    /// Drops all windows that end at `before` or earlier, in seconds since 1970, without reading
+    /// them. Gives the number of segments that are gone.
     pub(super) fn expire(&self, before: u64) -> Result<u64> {
         let Some(seconds) = self.window_seconds else { return Ok(0) };
         // What stands in the log goes by windows as well, once it is in segments.
@@ -255,8 +255,9 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             added.push(self.write_records(&mut files, (number, sequence, window), records)?);
         }
         let count = removed.len() as u64;
-        // No log tells of this. So the log that the manifest before leads to is left as it is, empty and without its end, and
-        // what is written from now on cannot be read without this manifest: [LOG-5] misses it.
+        // No log tells of this. So the log that the manifest before leads to is left as it is,
+        // empty and without its end, and what is written from now on cannot be read without this
+        // manifest: [LOG-5] misses it.
         files.add(&log.create_next()?);
         back.in_use.push(log_name(section.first_log));
         let edit = Edit { removed, added, log: Some((section.first_log + 1, sequence)) };

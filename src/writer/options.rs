@@ -15,20 +15,21 @@ use crate::recipe;
 
 /// What is kept of what was written, once a call has returned.
 ///
-/// After a crash, of the program or of the machine, a store holds what was written up to some call, and nothing
-/// of what came later: never a part of a call, and no gap. These say which call that is at the earliest.
+/// After a crash, of the program or of the machine, a store holds what was written up to some call,
+/// and nothing of what came later: never a part of a call, and no gap. These say which call that is
+/// at the earliest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Durability {
     /// It is on disk when [`commit`](crate::Writer::commit) returns.
     Immediate,
-    /// It is on disk within the [interval](WriterOptions::sync_interval), 50 ms by default, together with
-    /// all else that was written meanwhile. When [`commit`](crate::Writer::commit) returns, it survives the end of
-    /// the program, but not yet a power failure.
+    /// It is on disk within the [interval](WriterOptions::sync_interval), 50 ms by default,
+    /// together with all else that was written meanwhile. When [`commit`](crate::Writer::commit)
+    /// returns, it survives the end of the program, but not yet a power failure.
     #[default]
     Group,
-    /// It is on disk with a later commit that asks for more, or once the store has made a segment of it. When
-    /// [`commit`](crate::Writer::commit) returns, it survives the end of the program.
+    /// It is on disk with a later commit that asks for more, or once the store has made a segment
+    /// of it. When [`commit`](crate::Writer::commit) returns, it survives the end of the program.
     Eventual,
 }
 
@@ -75,8 +76,9 @@ impl StoreOptions {
         }
     }
 
-    /// The same options, for fingerprints of another width: `StoreOptions::new().width::<[u64; 4]>()`. Only those of 32 and 64
-    /// bits can have tables; others have bases and [parts](Layout::parts).
+    /// The same options, for fingerprints of another width: `StoreOptions::new().width::<[u64;
+    /// 4]>()`. Only those of 32 and 64 bits can have tables; others have bases and
+    /// [parts](Layout::parts).
     pub fn width<F: Fingerprint>(self) -> StoreOptions<F> {
         let Self { layout, ids, window, recipe, writer, .. } = self;
         StoreOptions { layout, ids, window, recipe, writer, width: PhantomData }
@@ -106,16 +108,16 @@ impl<F: Fingerprint> StoreOptions<F> {
         self
     }
 
-    /// The length of windows of time, in whole seconds from 1 on. Then each record has the window in which it was
-    /// inserted, can be [searched](crate::Snapshot::between) by it, and goes with it
-    /// ([`Writer::expire`](crate::Writer::expire)).
+    /// The length of windows of time, in whole seconds from 1 on. Then each record has the window
+    /// in which it was inserted, can be [searched](crate::Snapshot::between) by it, and goes with
+    /// it ([`Writer::expire`](crate::Writer::expire)).
     pub fn window(mut self, window: Option<Duration>) -> Self {
         self.window = window;
         self
     }
 
-    /// How the fingerprints are made, as [`Packer::recipe`](crate::Packer::recipe). A writer does not look at it: who inserts
-    /// compares it with [`Store::recipe`](crate::Store::recipe).
+    /// How the fingerprints are made, as [`Packer::recipe`](crate::Packer::recipe). A writer does
+    /// not look at it: who inserts compares it with [`Store::recipe`](crate::Store::recipe).
     pub fn recipe(mut self, line: &str) -> Self {
         self.recipe = Some(line.to_string());
         self
@@ -205,7 +207,8 @@ impl WriterOptions {
 }
 
 impl<F: Fingerprint> WriterOptions<F> {
-    /// The same options, for a store of fingerprints of another width: `WriterOptions::new().width::<[u64; 4]>()`.
+    /// The same options, for a store of fingerprints of another width:
+    /// `WriterOptions::new().width::<[u64; 4]>()`.
     pub fn width<G: Fingerprint>(self) -> WriterOptions<G> {
         let Self { durability, sync_interval, tail_records, background, execution, .. } = self;
         let width = PhantomData;
@@ -241,16 +244,17 @@ impl<F: Fingerprint> WriterOptions<F> {
         self.tail_records.unwrap_or(of_width)
     }
 
-    /// Whether segments are written and merged by themselves. If not, [`flush`](crate::Writer::flush) and
-    /// [`merge`](crate::Writer::merge) do it; where there is no room for more records, a call that writes flushes.
+    /// Whether segments are written and merged by themselves. If not,
+    /// [`flush`](crate::Writer::flush) and [`merge`](crate::Writer::merge) do it; where there is no
+    /// room for more records, a call that writes flushes.
     pub fn background(mut self, background: bool) -> Self {
         self.background = background;
         self
     }
 
-    /// How segments are written and merged: with which threads (one, unless this says otherwise), where
-    /// temporary files go, what stops it. What stands in memory becomes a segment with as many threads of its own, so that no
-    /// merge holds it up.
+    /// How segments are written and merged: with which threads (one, unless this says otherwise),
+    /// where temporary files go, what stops it. What stands in memory becomes a segment with as
+    /// many threads of its own, so that no merge holds it up.
     pub fn execution(mut self, execution: Execution) -> Self {
         self.execution = Some(execution);
         self

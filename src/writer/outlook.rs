@@ -26,11 +26,13 @@ pub struct FullMerge {
 }
 
 impl<F: Fingerprint> Snapshot<F> {
-    /// What merging all segments would bring. Reads nothing; what stands in no segment yet does not count.
+    /// What merging all segments would bring. Reads nothing; what stands in no segment yet does not
+    /// count.
     ///
     /// # Errors
     ///
-    /// As [`Planner::best`](crate::plan::Planner::best); whatever layout a store remembers is no reason.
+    /// As [`Planner::best`](crate::plan::Planner::best); whatever layout a store remembers is no
+    /// reason.
     pub fn full_merge(&self) -> Result<FullMerge> {
         let base = &self.parts().base;
         let settings = Settings::of_store::<F>(&base.manifest);

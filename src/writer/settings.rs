@@ -45,9 +45,9 @@ impl Settings {
         self.said.parts.is_none() && self.bits <= u64::BITS
     }
 
-    /// The layout of segments with tables, of up to [`EXPECTED`] fingerprints: what is said, and for
-    /// the rest what a pack of so many uniform ones would choose. A search goes through all segments
-    /// of a store, which is expected to grow.
+    /// The layout of segments with tables, of up to [`EXPECTED`] fingerprints: what is said, and
+    /// for the rest what a pack of so many uniform ones would choose. A search goes through all
+    /// segments of a store, which is expected to grow.
     fn usual(&self) -> Result<TableLayout> {
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |(bits, said, _): &&Known| *bits == self.bits && *said == self.said;

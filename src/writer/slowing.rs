@@ -1,4 +1,5 @@
-//! When who writes is slowed, since what it wrote before is not in segments yet, or these are too many.
+//! When who writes is slowed, since what it wrote before is not in segments yet, or these are too
+//! many.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -11,16 +12,16 @@ use crate::snapshot::Snapshot;
 const FREE: f64 = 0.5;
 /// The delay per operation when it is full.
 const FULL_DELAY: Duration = Duration::from_micros(40);
-/// Segments from which on each further one delays operations, by so much each. Of windows of time each may have one
-/// more.
+/// Segments from which on each further one delays operations, by so much each. Of windows of time
+/// each may have one more.
 const MOST_SEGMENTS: u64 = 40;
 const SEGMENT_DELAY: Duration = Duration::from_micros(2);
 /// Delays are taken together up to so much, and no longer at once.
 pub(super) const LEAST_DELAY: Duration = Duration::from_millis(1);
 pub(super) const MOST_DELAY: Duration = Duration::from_millis(20);
 
-/// How a writer is slowed while segments are written and merged slower than it writes. Nothing is refused, and no
-/// call waits longer than a part of the memory takes to become a segment.
+/// How a writer is slowed while segments are written and merged slower than it writes. Nothing is
+/// refused, and no call waits longer than a part of the memory takes to become a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Slowing {
@@ -30,7 +31,8 @@ pub struct Slowing {
     pub free_segments: u64,
     /// each by so much.
     pub segment_delay: Duration,
-    /// The part of the memory for records that is filled without delay while the records before are made a segment.
+    /// The part of the memory for records that is filled without delay while the records before are
+    /// made a segment.
     pub free_memory: f64,
     /// The delay of each insertion and deletion where it is full; less in between, with the square.
     pub full_delay: Duration,
@@ -76,9 +78,9 @@ fn of_segments(segments: u64) -> Duration {
     SEGMENT_DELAY.saturating_mul(u32::try_from(surplus).unwrap_or(u32::MAX))
 }
 
-/// What an operation is delayed by, with so many segments to merge, while the memory is full to this part and the
-/// records before are on their way into a segment: the fuller the memory the longer, so that it is hardly ever
-/// full, and nobody waits long at once.
+/// What an operation is delayed by, with so many segments to merge, while the memory is full to
+/// this part and the records before are on their way into a segment: the fuller the memory the
+/// longer, so that it is hardly ever full, and nobody waits long at once.
 pub(super) fn delay(segments: u64, full_behind: Option<f64>) -> Duration {
     let behind = full_behind.unwrap_or(0.0) - FREE;
     let full = (behind / (1.0 - FREE)).clamp(0.0, 1.0);

@@ -13,8 +13,8 @@ use crate::format::{Change, Operation};
 use crate::id::AsId;
 use crate::storage::{Storage, Unfinished};
 
-/// A store that takes records of any window. Dropping it before it is [finished](Self::finish) leaves
-/// files that are no store.
+/// A store that takes records of any window. Dropping it before it is [finished](Self::finish)
+/// leaves files that are no store.
 pub(crate) struct StagedStore<F: Fingerprint, S: Storage> {
     core: Core<F, Unfinished<S>>,
     storage: Unfinished<S>,
@@ -59,7 +59,8 @@ impl<F: Fingerprint, S: Storage> StagedStore<F, S> {
     ///
     /// # Errors
     ///
-    /// As [`Writer::merge_all`](crate::Writer::merge_all); [`Error::Displaced`](crate::Error::Displaced).
+    /// As [`Writer::merge_all`](crate::Writer::merge_all);
+    /// [`Error::Displaced`](crate::Error::Displaced).
     pub(crate) fn finish(self) -> Result<()> {
         self.core.flush()?;
         self.core.merge_all()?;

@@ -380,7 +380,8 @@ fn no_merge_holds_up_what_makes_room_in_memory() {
     let flushed = std::sync::Mutex::new(Some(flushed));
     let is_waited_for = Arc::new(AtomicBool::new(false));
     let waits = Arc::clone(&is_waited_for);
-    // The first step of the merge waits for a flush. It is given up in the end, so that a failure is one.
+    // The first step of the merge waits for a flush. It is given up in the end, so that a failure
+    // is one.
     let execution = Execution::new().threads(1).on_progress(move |_| {
         if waits.swap(false, Ordering::Relaxed) {
             let flushed: mpsc::Receiver<()> = flushed.lock().unwrap().take().unwrap();

@@ -1,6 +1,8 @@
-//! The Rust side of `beside.py`: does what a line of standard input says, and prints how many seconds that took.
+//! The Rust side of `beside.py`: does what a line of standard input says, and prints how many
+//! seconds that took.
 //!
-//! `pack NAME`, `batch STORE`, `search STORE`, `join STORE`; fingerprints and queries are raw little-endian numbers of 64 bits.
+//! `pack NAME`, `batch STORE`, `search STORE`, `join STORE`; fingerprints and queries are raw
+//! little-endian numbers of 64 bits.
 
 use std::error::Error;
 use std::fs;

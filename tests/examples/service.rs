@@ -1,5 +1,5 @@
-//! Near-duplicate look-ups in a service: worker threads that outlive the scope that opened the store, a
-//! store that is replaced while they work, and a deadline for each request.
+//! Near-duplicate look-ups in a service: worker threads that outlive the scope that opened the
+//! store, a store that is replaced while they work, and a deadline for each request.
 //!
 //! ```sh
 //! cargo run --release --example service
@@ -85,8 +85,8 @@ fn answer_requests(store: &Store, queue: &Mutex<Receiver<Request>>) {
     let mut searcher = store.searcher();
     loop {
         let request = queue.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(REFRESHED);
-        // Reads a file of some hundred bytes; opens what is new. The old files stay readable until the
-        // last searcher that uses them is gone.
+        // Reads a file of some hundred bytes; opens what is new. The old files stay readable until
+        // the last searcher that uses them is gone.
         if let Err(error) = store.refresh() {
             eprintln!("still serving the store of before: {error}");
         }

@@ -1,7 +1,7 @@
 //! Readers beside a writer, and writers that are killed.
 //!
-//! The operations of these tests follow from their number, and a snapshot tells the number of the last one that it
-//! sees: so what it must hold is known exactly.
+//! The operations of these tests follow from their number, and a snapshot tells the number of the
+//! last one that it sees: so what it must hold is known exactly.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
@@ -97,8 +97,8 @@ fn sequence(snapshot: &Snapshot) -> u64 {
     snapshot.stats().expect("sound histograms").living.expect("a log").sequence
 }
 
-/// Fails unless a snapshot holds exactly what its operations leave: with the windows that are kept then, or with
-/// the one that is to go.
+/// Fails unless a snapshot holds exactly what its operations leave: with the windows that are kept
+/// then, or with the one that is to go.
 fn check(snapshot: &Snapshot, model: &mut Model) {
     let number = sequence(snapshot);
     model.go_on(number);
@@ -142,7 +142,8 @@ fn expire_behind(writer: &Writer, number: u64) {
     }
 }
 
-/// Goes on with the operations of a store; calls `committed` with the number of the last one that is durable.
+/// Goes on with the operations of a store; calls `committed` with the number of the last one that
+/// is durable.
 fn write(writer: &Writer, last: u64, mut committed: impl FnMut(u64) -> bool) {
     let mut number = sequence(&writer.snapshot());
     // The one before may have been killed before it had done so.
@@ -291,11 +292,12 @@ fn from_environment(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// Kills of the writer of one store, before another one is begun: what readers check grows with each.
+/// Kills of the writer of one store, before another one is begun: what readers check grows with
+/// each.
 const OF_STORE: u64 = 10;
 
-/// Kills the writer of a new store some times, with a reader beside; gives how many states that has checked, and how many
-/// operations there were in the end, and beyond those promised.
+/// Kills the writer of a new store some times, with a reader beside; gives how many states that has
+/// checked, and how many operations there were in the end, and beyond those promised.
 fn kill_writers(random: &mut sets::Random, kills: u64) -> [u64; 3] {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");

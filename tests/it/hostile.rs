@@ -1,4 +1,5 @@
-//! Damaged and hostile stores with bases and part tables: they answer right or refuse; nothing else.
+//! Damaged and hostile stores with bases and part tables: they answer right or refuse; nothing
+//! else.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -74,8 +75,8 @@ fn typed(error: &Error, what: &str) {
     assert!(typed, "{what}: {error}");
 }
 
-/// Opens, searches, lists and verifies. Where `expected` is given all is right or an error; where it is not, the files have
-/// right checksums and hold something else, and nothing panics.
+/// Opens, searches, lists and verifies. Where `expected` is given all is right or an error; where
+/// it is not, the files have right checksums and hold something else, and nothing panics.
 fn probe<F: Fingerprint>(
     path: &Path,
     queries: &[(F, u32, Vec<Match<F>>)],
@@ -211,7 +212,8 @@ fn scribble(bytes: &mut [u8], random: &mut Random) {
     }
 }
 
-/// Stores whose checksums are right and which say anything: no search panics, or takes more than a moment.
+/// Stores whose checksums are right and which say anything: no search panics, or takes more than a
+/// moment.
 fn forge_at_random<F: Fingerprint>(seed: u64, parts: &[(u16, u8)]) {
     let sample = Sample::<F>::new(parts);
     let segment = wide_segment(F::BITS as u16, COUNT, parts);
@@ -264,7 +266,8 @@ fn groups_that_overlap_are_refused_before_a_search_takes_the_square_of_its_time(
         for part in &mut wide.parts {
             let (starts, rest) = part.body.split_at_mut(256);
             for (group, start) in starts.chunks_mut(4).enumerate() {
-                // Those that differ in one bit from group 0 begin with row 0, and end with the last.
+                // Those that differ in one bit from group 0 begin with row 0, and end with the
+                // last.
                 let is_near = group == 1 || group > 2 && group.is_power_of_two();
                 let is_first = group == 0 || is_near;
                 start.copy_from_slice(&if is_first { 0 } else { count }.to_le_bytes());

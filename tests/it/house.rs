@@ -1,7 +1,7 @@
-//! The structure of the library: which file imports what, and how large files are.
+//! The structure of the library: which file imports what, how large files are, and how they wrap.
 //!
-//! Imports go down. A file imports another if it names an item that is *defined* there, whatever module
-//! passes it on; so a folder may pass on what its files define without being part of a ring.
+//! Imports go down. A file imports another if it names an item that is *defined* there, whatever
+//! module passes it on; so a folder may pass on what its files define without being part of a ring.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 
 /// Lines of a file at most.
 const MOST_LINES: usize = 800;
+
+/// Columns of a comment or of a line of a document at most.
+const MOST_COLUMNS: usize = 100;
 
 type Module = Vec<String>;
 
@@ -19,14 +22,15 @@ struct House {
     passed_on: BTreeMap<Module, BTreeMap<String, (Module, Vec<String>)>>,
 }
 
-fn collect(directory: &Path, found: &mut Vec<PathBuf>) {
+/// All files below a directory with this extension, but those that builds leave there.
+fn collect(directory: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy();
         match path.is_dir() {
-            true => collect(&path, found),
-            false if path.extension().is_some_and(|extension| extension == "rs") => {
-                found.push(path);
-            }
+            true if name == "target" || name.starts_with('.') => {}
+            true => collect(&path, extension, found),
+            false if path.extension().is_some_and(|other| other == extension) => found.push(path),
             false => {}
         }
     }
@@ -35,7 +39,7 @@ fn collect(directory: &Path, found: &mut Vec<PathBuf>) {
 fn source_files() -> (PathBuf, Vec<PathBuf>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut paths = Vec::new();
-    collect(&root, &mut paths);
+    collect(&root, "rs", &mut paths);
     (root, paths)
 }
 
@@ -301,4 +305,47 @@ fn no_file_of_the_library_is_too_long_to_read() {
         let name = path.strip_prefix(&root).unwrap().display();
         assert!(lines <= MOST_LINES, "{name} has {lines} lines");
     }
+}
+
+/// The lines of a text in Rust that are comments, without rows of tables.
+fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_row = |line: &str| line.trim_start_matches(['/', '!', ' ']).starts_with('|');
+    let lines = (1..).zip(text.lines());
+    lines.filter(move |(_, line)| line.trim_start().starts_with("//") && !is_row(line))
+}
+
+/// The lines of a document that are prose: no rows of tables, code or drawings.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut in_code = false;
+    (1..).zip(text.lines()).filter(move |(_, line)| {
+        in_code ^= line.trim_start().starts_with("```");
+        !in_code && !line.starts_with('|') && !line.starts_with("    ")
+    })
+}
+
+#[test]
+fn comments_and_documents_wrap() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut code, mut documents, mut wide) = (Vec::new(), Vec::new(), Vec::new());
+    collect(root, "rs", &mut code);
+    collect(root, "md", &mut documents);
+    let mut see = |path: &Path, line: usize, text: &str| {
+        if text.chars().count() > MOST_COLUMNS {
+            wide.push(format!("{}:{line}", path.strip_prefix(root).unwrap().display()));
+        }
+    };
+    for path in &code {
+        let text = fs::read_to_string(path).unwrap();
+        comments(&text).for_each(|(line, text)| see(path, line, text));
+    }
+    for path in &documents {
+        // The lists of vectors are written by tests.
+        if path.starts_with(root.join("format-spec/vectors")) {
+            continue;
+        }
+        let text = fs::read_to_string(path).unwrap();
+        prose(&text).for_each(|(line, text)| see(path, line, text));
+    }
+    assert!(code.len() > 100 && !documents.is_empty());
+    assert!(wide.is_empty(), "more than {MOST_COLUMNS} columns:\n{}", wide.join("\n"));
 }

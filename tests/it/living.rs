@@ -16,8 +16,8 @@ use crate::sets;
 /// Seconds of a window.
 const WINDOW: u64 = 100;
 
-/// What a store is to hold: of each fingerprint its ids, each with the windows it is in; or the id 0 where
-/// there are none.
+/// What a store is to hold: of each fingerprint its ids, each with the windows it is in; or the id
+/// 0 where there are none.
 type Model = BTreeMap<u64, BTreeMap<u64, BTreeSet<u64>>>;
 
 /// Numbers below a bound.

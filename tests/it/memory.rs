@@ -77,8 +77,8 @@ fn trial(name: &str, run: impl FnOnce() + Send + 'static) -> Trial {
     })
 }
 
-/// What `work` gives; panics if it takes more than `most` bytes of heap at some time beside what was
-/// in use before.
+/// What `work` gives; panics if it takes more than `most` bytes of heap at some time beside what
+/// was in use before.
 #[track_caller]
 fn within<T>(most: u64, what: &str, work: impl FnOnce() -> T) -> T {
     let before = HEAP.current_usage();

@@ -1,5 +1,5 @@
-//! Tables of 32 bits: every design, codec, block size, column width and radius against brute force and the plain
-//! decoder, and stores that are damaged.
+//! Tables of 32 bits: every design, codec, block size, column width and radius against brute force
+//! and the plain decoder, and stores that are damaged.
 
 use std::collections::BTreeSet;
 use std::fs;

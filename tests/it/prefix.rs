@@ -1,5 +1,5 @@
-//! The promise of section 1.4: a program that knows the prefix alone tells corrupt from unsupported,
-//! today and in versions to come.
+//! The promise of section 1.4: a program that knows the prefix alone tells corrupt from
+//! unsupported, today and in versions to come.
 
 use crate::oracle::crc;
 use crate::vectors::vectors;

@@ -1,5 +1,5 @@
-//! Repairs of small stores of every width, of which bytes are flipped and ends are cut: what was saved and what is said to be
-//! lost make up all that was stored.
+//! Repairs of small stores of every width, of which bytes are flipped and ends are cut: what was
+//! saved and what is said to be lost make up all that was stored.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -94,8 +94,8 @@ impl<F: Fingerprint> Sample<F> {
         files
     }
 
-    /// Damages a file, repairs the store into another one, and brings the file back. Whatever is lost, what is saved was
-    /// stored, and the numbers of the report are those of the saved store.
+    /// Damages a file, repairs the store into another one, and brings the file back. Whatever is
+    /// lost, what is saved was stored, and the numbers of the report are those of the saved store.
     fn repaired(&self, file: &Path, damage: Damage) -> (RepairReport, Model<F>) {
         let sound = fs::read(file).unwrap();
         match damage {
@@ -126,7 +126,8 @@ impl<F: Fingerprint> Sample<F> {
         (report, held)
     }
 
-    /// The same of a file of the only segment, all of whose losses are told: with what is saved they make up all.
+    /// The same of a file of the only segment, all of whose losses are told: with what is saved
+    /// they make up all.
     fn adds_up(&self, file: &Path, damage: Damage) -> (RepairReport, Model<F>) {
         let (report, held) = self.repaired(file, damage);
         let what = format!("{damage:?} of {}: {report:?}", file.display());

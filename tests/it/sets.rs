@@ -47,7 +47,8 @@ pub fn clustered(count: usize, seed: u64) -> Vec<u64> {
     set
 }
 
-/// Uniform fingerprints, and for each `share` of them one within `flips` of one of the first ones, in order.
+/// Uniform fingerprints, and for each `share` of them one within `flips` of one of the first ones,
+/// in order.
 pub fn uniform_and_near(count: usize, seed: u64, share: usize, flips: u32) -> Vec<u64> {
     let mut random = Random(seed);
     let mut set: Vec<u64> = (0..count).map(|_| random.next()).collect();

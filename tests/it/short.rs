@@ -1,4 +1,5 @@
-//! Short tables where searches go by runs, and what else reads, writes and mends a store that has some.
+//! Short tables where searches go by runs, and what else reads, writes and mends a store that has
+//! some.
 
 use std::ops::ControlFlow;
 

@@ -262,7 +262,8 @@ fn id_lines(ids: &[Vec<u64>]) -> String {
     ids.iter().map(line).collect()
 }
 
-/// Both readers give these ids for these fingerprints, or none; and both, and a search, find all that is near.
+/// Both readers give these ids for these fingerprints, or none; and both, and a search, find all
+/// that is near.
 fn compare_ids<F: Fingerprint>(vector: &Vector, plain: &oracle::PlainStore, store: &Store<F>) {
     assert_eq!(plain.names, vector.names, "{}", vector.name);
     let (names, plain) = (&vector.names, plain.ids());

@@ -1,5 +1,5 @@
-//! Joins of fingerprints of every width against brute force: of one store and of two, with any part tables, of several
-//! segments, with deletions and windows, of sets that spoil every plan.
+//! Joins of fingerprints of every width against brute force: of one store and of two, with any part
+//! tables, of several segments, with deletions and windows, of sets that spoil every plan.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -84,7 +84,8 @@ fn run<F: Fingerprint>(join: &Join<F>) -> Pairs<F> {
     pairs
 }
 
-/// A store of several segments, from which every fifth fingerprint was deleted; some wait in the log.
+/// A store of several segments, from which every fifth fingerprint was deleted; some wait in the
+/// log.
 fn living<F: Fingerprint>(
     path: &Path,
     random: &mut Random,
@@ -202,7 +203,8 @@ fn packed<F: Fingerprint>(directory: &Path, set: &BTreeSet<F>) -> Snapshot<F> {
     OpenOptions::new().width::<F>().open(&path).unwrap().snapshot()
 }
 
-/// Sets that all threads split together, on both sides: uniform ones, of which no two are near, and some beside them.
+/// Sets that all threads split together, on both sides: uniform ones, of which no two are near, and
+/// some beside them.
 fn planted<F: Fingerprint>(k: u32) {
     let mut random = Random(F::BITS.into());
     let far: BTreeSet<F> = (0..140_000).map(|_| random.fingerprint()).collect();

@@ -9,8 +9,8 @@ fn main() {
     if let Some(version) = output(&compiler, &["--version"]) {
         println!("cargo::rustc-env=FPSTORE_COMPILER={version}");
     }
-    // The log of HEAD grows with each commit and checkout. Without git, or without a repository, the
-    // commit stays unknown.
+    // The log of HEAD grows with each commit and checkout. Without git, or without a repository,
+    // the commit stays unknown.
     if let Some(log) = output("git", &["rev-parse", "--git-path", "logs/HEAD"])
         && Path::new(&log).exists()
         && let Some(commit) = output("git", &["describe", "--always", "--dirty", "--abbrev=12"])

@@ -4,8 +4,8 @@ use super::stream::Lane;
 
 /// Joins middles with their low parts.
 pub(super) trait Assemble: Copy {
-    /// Joins the middles of all keys of a lane but the first, which stand in their places, with their
-    /// low parts from so many planes.
+    /// Joins the middles of all keys of a lane but the first, which stand in their places, with
+    /// their low parts from so many planes.
     fn assemble(self, lane: &mut Lane<'_>, planes: usize);
 }
 

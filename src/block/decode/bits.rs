@@ -32,8 +32,8 @@ pub(super) fn used(window: u64) -> usize {
     window.leading_zeros() as usize
 }
 
-/// At least 57 bits of the stream up to bit `end - LOAD_BITS = raws`, the last one most significant;
-/// 0 outside of `bytes`.
+/// At least 57 bits of the stream up to bit `end - LOAD_BITS = raws`, the last one most
+/// significant; 0 outside of `bytes`.
 #[inline(always)]
 pub(super) fn load_back(bytes: &[u8], raws: usize) -> u64 {
     match bytes.get(raws / 8..raws / 8 + 8) {

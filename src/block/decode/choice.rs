@@ -19,8 +19,8 @@ use crate::simd::Level;
 /// A decoder for what has been coded so.
 pub(in crate::block) type Decoder = Box<dyn Decode>;
 
-/// The fastest decoder with these instructions; `None` if there is nothing to decode, since the code is
-/// not complete.
+/// The fastest decoder with these instructions; `None` if there is nothing to decode, since the
+/// code is not complete.
 pub(in crate::block) fn decoder(code: &Code, level: Level) -> Option<Decoder> {
     let choose = match (code.codec, code.symbols.are_long()) {
         (Codec::Xor, true) => choose::<true, true>,
@@ -31,10 +31,10 @@ pub(in crate::block) fn decoder(code: &Code, level: Level) -> Option<Decoder> {
     code.symbols.is_complete().then(|| choose(code, level))
 }
 
-/// What is known here is not asked for at each key. Measured over all codecs and columns at the densities
-/// of 2^26 and 2^40 uniform fingerprints: if `LONG` were always true, tables without long raw bits would
-/// take 0% to 12% more time to decode, 10% where keys are decoded one by one; if these were decoded
-/// by [`Plain`] where there is AVX2, up to 24% more.
+/// What is known here is not asked for at each key. Measured over all codecs and columns at the
+/// densities of 2^26 and 2^40 uniform fingerprints: if `LONG` were always true, tables without long
+/// raw bits would take 0% to 12% more time to decode, 10% where keys are decoded one by one; if
+/// these were decoded by [`Plain`] where there is AVX2, up to 24% more.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 fn choose<const XOR: bool, const LONG: bool>(code: &Code, level: Level) -> Decoder {
     match level {

@@ -1,9 +1,9 @@
 //! Gets the keys of a block back from its stream and its column.
 //!
-//! From below: loads of bits ([`bits`]), what a code means ([`symbols`]) and what several at once mean
-//! ([`runs`], [`narrow`]); places in a stream ([`stream`]); the loops over look-ups of some blocks
-//! ([`steps`]) and joining middles with their low parts ([`assemble`]); and complete decoders made of
-//! these, of which [`choice`] takes one when a table is opened.
+//! From below: loads of bits ([`bits`]), what a code means ([`symbols`]) and what several at once
+//! mean ([`runs`], [`narrow`]); places in a stream ([`stream`]); the loops over look-ups of some
+//! blocks ([`steps`]) and joining middles with their low parts ([`assemble`]); and complete
+//! decoders made of these, of which [`choice`] takes one when a table is opened.
 
 mod assemble;
 mod bits;

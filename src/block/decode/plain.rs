@@ -7,8 +7,8 @@ use super::steps::{self, Step};
 use super::stream::{LANES, Lane, Place, Streams};
 use super::symbols::{Symbol, SymbolTable};
 
-/// The decoder for any CPU, and the oracle of the others. `LONG`: some raw bits are more than one load
-/// is sure to bring.
+/// The decoder for any CPU, and the oracle of the others. `LONG`: some raw bits are more than one
+/// load is sure to bring.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain<const XOR: bool, const LONG: bool>;
 

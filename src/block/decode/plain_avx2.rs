@@ -1,4 +1,5 @@
-//! Decodes key by key, compiled for CPUs with AVX2: shifts by BMI2, and low parts joined by vectors.
+//! Decodes key by key, compiled for CPUs with AVX2: shifts by BMI2, and low parts joined by
+//! vectors.
 
 #![allow(unsafe_code)]
 

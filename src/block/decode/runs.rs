@@ -13,7 +13,8 @@ pub(super) struct SymbolRuns(Box<Tables>);
 
 #[derive(Clone, Debug)]
 struct Tables {
-    /// Bits of all codes: what the next look-up waits for, and so small that it stays in the first-level cache.
+    /// Bits of all codes: what the next look-up waits for, and so small that it stays in the
+    /// first-level cache.
     code_bits: [u8; ENTRIES],
     runs: [SymbolRun; ENTRIES],
 }
@@ -23,8 +24,8 @@ struct Tables {
 pub(super) struct RunTable<'a>(&'a Tables);
 
 impl RunTable<'_> {
-    /// The run whose first code starts at the least significant bit of `window`, and what is left of the window behind its
-    /// codes, which are inside it.
+    /// The run whose first code starts at the least significant bit of `window`, and what is left
+    /// of the window behind its codes, which are inside it.
     #[inline(always)]
     pub(super) fn find(self, window: u64) -> (SymbolRun, u64) {
         let at = window as usize % ENTRIES;
@@ -36,9 +37,11 @@ impl RunTable<'_> {
 /// significant bit on
 ///
 /// * 8 bits: bits of all codes;
-/// * 8 bits: raw bits of all keys; [`SymbolRun::NONE`] where one load does not bring those of the first;
+/// * 8 bits: raw bits of all keys; [`SymbolRun::NONE`] where one load does not bring those of the
+///   first;
 /// * 6 bits for each key but the first: raw bits of the keys before it;
-/// * 7 bits for each key: 63 less its raw bits; 64 for the class *equal*, and where there is no key;
+/// * 7 bits for each key: 63 less its raw bits; 64 for the class *equal*, and where there is no
+///   key;
 /// * 2 bits: keys, less 1.
 ///
 /// 8 bytes leave room for other things in the first-level cache, of which all runs take a half.

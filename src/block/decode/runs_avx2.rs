@@ -1,12 +1,12 @@
 //! Decodes by runs with AVX2.
 //!
-//! A look-up of 11 bits gives the classes of up to 4 keys, and one load their raw bits. Each word of a
-//! register shifts these to where those of its key lie, and a prefix sum (codec `gap`) or a prefix of
-//! replaced bits (codec `xor`) makes the middles of them. All that waits for the look-up before is a
-//! shift and the look-up.
+//! A look-up of 11 bits gives the classes of up to 4 keys, and one load their raw bits. Each word
+//! of a register shifts these to where those of its key lie, and a prefix sum (codec `gap`) or a
+//! prefix of replaced bits (codec `xor`) makes the middles of them. All that waits for the look-up
+//! before is a shift and the look-up.
 //!
 //! ```text
-//! raw bits        | r0 r1 r2 r3 ... |                       one load, the first key's most significant
+//! raw bits        | r0 r1 r2 r3 ... |                 one load, the first key's most significant
 //! in all words    | r0 r1 .. | r0 r1 .. | r0 r1 .. | r0 r1 .. |
 //! deltas          |   1 r0   |   1 r1   |   1 r2   |   1 r3   |   shifted by what the run says
 //! + one word on   |    d0    |  d0+d1   |    d2    |  d2+d3   |
@@ -14,8 +14,8 @@
 //! + the middle before, which is in all words: 4 middles, stored together
 //! ```
 //!
-//! Loads of bits are those of [`bits`](super::bits), safe at any place; a store takes an array of 4 keys
-//! out of those of the lane, and is left out where these are fewer.
+//! Loads of bits are those of [`bits`](super::bits), safe at any place; a store takes an array of 4
+//! keys out of those of the lane, and is left out where these are fewer.
 
 #![allow(unsafe_code)]
 
@@ -237,8 +237,8 @@ impl<const XOR: bool, const LONG: bool> Step for RunStep<'_, XOR, LONG> {
     }
 }
 
-/// 2^r and the r raw bits of each key of a run, and its shifts; 0 for the class *equal* and where there
-/// is no key. The raw bits of the run start at the most significant bit of `raws`.
+/// 2^r and the r raw bits of each key of a run, and its shifts; 0 for the class *equal* and where
+/// there is no key. The raw bits of the run start at the most significant bit of `raws`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn deltas(raws: u64, run: SymbolRun) -> (__m256i, __m256i) {

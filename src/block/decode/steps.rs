@@ -1,10 +1,10 @@
 //! Decodes several blocks at once.
 //!
-//! Each code starts where the one before it ends, so the codes of one block are a chain of dependent
-//! steps: look up, shift, look up. The chains of [`LANES`] blocks are independent, and a CPU works on
-//! all of them together. One load brings the codes of several keys. What a step need not know to go on
-//! is checked once per block: whether codes and raw bits have run into each other, and whether the last
-//! middle still has its bits.
+//! Each code starts where the one before it ends, so the codes of one block are a chain of
+//! dependent steps: look up, shift, look up. The chains of [`LANES`] blocks are independent, and a
+//! CPU works on all of them together. One load brings the codes of several keys. What a step need
+//! not know to go on is checked once per block: whether codes and raw bits have run into each
+//! other, and whether the last middle still has its bits.
 
 use std::slice::Chunks;
 
@@ -36,8 +36,8 @@ pub(super) trait Step {
     /// Moves the place of the codes behind those of the look-ups since.
     fn drain(&self, state: &mut Self::State);
 
-    /// Decodes the middles of one look-up, puts them into `out` from `at` on, and gives their number:
-    /// at least 1, at most [`Self::KEYS`]. May change `out` behind them.
+    /// Decodes the middles of one look-up, puts them into `out` from `at` on, and gives their
+    /// number: at least 1, at most [`Self::KEYS`]. May change `out` behind them.
     fn look_up(&self, state: &mut Self::State, out: &mut [u64], at: usize) -> usize;
 
     /// Decodes one middle.
@@ -136,8 +136,8 @@ pub(super) fn decode_one<S: Step>(
     finish(step, assemble, streams, step.state(lane.place), lane, 1)
 }
 
-/// [`Decode::middles`](super::decoder::Decode), by these steps: some keys behind the last one too, since
-/// one by one they would take longer.
+/// [`Decode::middles`](super::decoder::Decode), by these steps: some keys behind the last one too,
+/// since one by one they would take longer.
 #[inline(always)]
 pub(super) fn middles<S: Step>(
     step: &S,

@@ -4,12 +4,12 @@
 //! planes          | a0 b0 ... p0 |  | a1 b1 ... p1 |  | a2 b2 ... p2 |  | a3 b3 ... p3 |
 //! 2 interleaved   | a0 a1 b0 b1 ...          h0 h1 |  | a2 a3 b2 b3 ...          h2 h3 |
 //! 4 interleaved   | a0 a1 a2 a3 | b0 b1 b2 b3 | ...   the low parts of 4 keys, 32 bits each
-//! planes 4, 5     | a4 a5 b4 b5 ...          h4 h5 |    where there are these: 16 bits of 4 keys, above them
+//! planes 4, 5     | a4 a5 b4 b5 ...          h4 h5 |    if there: 16 bits of 4 keys, above them
 //! keys            | middle a << 8 * planes | low a | ...     4 words
 //! ```
 //!
-//! Every load takes an array of 16 bytes out of a plane, and every load and store one of 4 keys; the
-//! keys that are left are joined one by one.
+//! Every load takes an array of 16 bytes out of a plane, and every load and store one of 4 keys;
+//! the keys that are left are joined one by one.
 
 #![allow(unsafe_code)]
 

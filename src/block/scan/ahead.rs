@@ -8,9 +8,9 @@ use crate::mapped;
 const PAGE_BYTES: usize = 4096;
 
 impl Sieve<'_> {
-    /// Asks for the first line of each page in which one of the blocks begins. Where the CPU has to look up the
-    /// address of a page, a request holds up all that follows, but several go on together if one comes right after
-    /// the other; so this comes before all else.
+    /// Asks for the first line of each page in which one of the blocks begins. Where the CPU has to
+    /// look up the address of a page, a request holds up all that follows, but several go on
+    /// together if one comes right after the other; so this comes before all else.
     #[inline]
     pub(crate) fn prefetch_pages(&self) {
         let mut last_page = usize::MAX;

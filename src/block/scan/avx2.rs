@@ -9,8 +9,9 @@
 //! mask           a bit for each distance within the budget: nearly always 0
 //! ```
 //!
-//! All planes have the same number of bytes. Loads take whole arrays of 32: the last ones of a plane reach into what stands
-//! behind it, as far as the overhang of a block at most, and a mask leaves out what is not of the plane.
+//! All planes have the same number of bytes. Loads take whole arrays of 32: the last ones of a
+//! plane reach into what stands behind it, as far as the overhang of a block at most, and a mask
+//! leaves out what is not of the plane.
 
 #![allow(unsafe_code)]
 
@@ -102,7 +103,8 @@ fn compare<const PLANES: usize>(
     }
 }
 
-/// The bytes of a plane from the entry `at` on, which there is, and behind the last one what follows.
+/// The bytes of a plane from the entry `at` on, which there is, and behind the last one what
+/// follows.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn lanes<const PLANES: usize>(planes: &Planes<'_, PLANES>, plane: usize, at: usize) -> __m256i {

@@ -9,8 +9,8 @@
 //! mask           a bit for each distance within the budget: nearly always 0
 //! ```
 //!
-//! All planes have the same number of bytes. Loads take whole arrays of 64 out of each, and of the keys
-//! that are left those that there are, by a mask: what stands behind a plane is not touched.
+//! All planes have the same number of bytes. Loads take whole arrays of 64 out of each, and of the
+//! keys that are left those that there are, by a mask: what stands behind a plane is not touched.
 
 #![allow(unsafe_code)]
 
@@ -32,7 +32,8 @@ impl Sift for Avx512 {
         ahead: impl Iterator<Item = Sieve<'a>>,
         survivors: &mut Vec<Survivor>,
     ) -> Result<(), (usize, Corruption)> {
-        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 BW and BITALG, and what Avx2 proves.
+        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 BW and BITALG, and what
+        // Avx2 proves.
         unsafe { sift(self, sieves, ahead, survivors) }
     }
 }
@@ -75,7 +76,8 @@ impl Compare for Avx512 {
         k: u32,
         near: impl FnMut(&KeyRow<'a>, usize),
     ) {
-        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 VPOPCNTDQ, and what Avx2 proves.
+        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 VPOPCNTDQ, and what
+        // Avx2 proves.
         unsafe { words(rows, k, near) }
     }
 }

@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::super::view::OVERHANG;
 pub(crate) use crate::format::MAX_PLANES;
 
-/// Of so many keys at least that the first planes of a vector let through, all planes are compared at once: in dense clusters
-/// low bits are alike, and to look into each takes several times as long.
+/// Of so many keys at least that the first planes of a vector let through, all planes are compared
+/// at once: in dense clusters low bits are alike, and to look into each takes several times as
+/// long.
 pub(super) const MANY: u32 = 5;
 
 /// Compares a query with all entries of some planes.
@@ -17,9 +18,10 @@ pub(super) trait Compare: Copy {
     /// Prepares the query for the comparisons with all blocks.
     fn prepare(self, query: u64) -> Self::Query;
 
-    /// Calls `near` with the number, from 0 on, of each entry that differs from the low bits of
-    /// the query in at most `budget` bits; may leave out those that differ in more bits of all planes. With a number
-    /// of planes that is not a constant, scans that find little take 1.5 to 1.8 times as long.
+    /// Calls `near` with the number, from 0 on, of each entry that differs from the low bits of the
+    /// query in at most `budget` bits; may leave out those that differ in more bits of all planes.
+    /// With a number of planes that is not a constant, scans that find little take 1.5 to 1.8 times
+    /// as long.
     fn compare<const PLANES: usize>(
         self,
         planes: Planes<'_, PLANES>,
@@ -28,7 +30,8 @@ pub(super) trait Compare: Copy {
         near: impl FnMut(usize),
     );
 
-    /// Calls `near` with the number of each key of some runs of rows that is within `k` of the query of the row.
+    /// Calls `near` with the number of each key of some runs of rows that is within `k` of the
+    /// query of the row.
     #[inline(always)]
     fn words<'a>(
         self,

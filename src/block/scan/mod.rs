@@ -3,12 +3,12 @@
 //!
 //! The number of differing bits is a sum of byte population counts over the planes, so that one
 //! vector instruction serves as many keys as a register has bytes. Only as many planes are compared
-//! as are needed to reject all but a few in a thousand random keys, at most four; what is left is compared with
-//! the other planes key by key. Most of the time of a search goes into bringing cache lines from
-//! memory, and at small budgets this spares half of them.
+//! as are needed to reject all but a few in a thousand random keys, at most four; what is left is
+//! compared with the other planes key by key. Most of the time of a search goes into bringing cache
+//! lines from memory, and at small budgets this spares half of them.
 //!
-//! Each kernel compiles the whole loop over the blocks of a table for its instructions ([`sieve`]), and
-//! stands beside [`scalar`], its oracle.
+//! Each kernel compiles the whole loop over the blocks of a table for its instructions ([`sieve`]),
+//! and stands beside [`scalar`], its oracle.
 
 mod ahead;
 #[cfg(target_arch = "x86_64")]
@@ -97,7 +97,8 @@ mod tests {
                     _ => near_by_level::<MAX_PLANES>(level, column, count, query, budget),
                 };
                 let place = format!("{level:?}, {count} entries, {first} planes");
-                // Where many in a vector are near by the first planes, those may be left out that all planes reject.
+                // Where many in a vector are near by the first planes, those may be left out that
+                // all planes reject.
                 let lanes = match level {
                     Level::Scalar(_) => 1,
                     #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,8 @@
 //! How many keys survive the comparison of the column.
 
-/// Survivors of a block, if keys are uniform, from which on a scan decodes all of its keys. Milliseconds of 2^24 with L = 32 in blocks of 512 bytes, by
-/// the number from which on, and never (AVX2; least of two runs):
+/// Survivors of a block, if keys are uniform, from which on a scan decodes all of its keys.
+/// Milliseconds of 2^24 with L = 32 in blocks of 512 bytes, by the number from which on, and never
+/// (AVX2; least of two runs):
 ///
 /// | k | 1 | 2 | 4 | 8 | 12 | never |
 /// | --- | --- | --- | --- | --- | --- | --- |

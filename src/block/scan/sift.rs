@@ -21,12 +21,14 @@ pub(super) trait Sift: Compare {
     ) -> Result<(), (usize, Corruption)>;
 }
 
-/// For each candidate of some tables, one after the other, adds the keys of the block that may be within k of the query,
-/// ascending: the first key, if it is; of the others those whose low bits in the first planes of the column differ in at most the
-/// budget. With L = 0 these are all of them. Asks for the bytes that [`BlockReader::refine`](super::super::BlockReader::refine)
-/// reads; and for one block of `ahead` before each block.
+/// For each candidate of some tables, one after the other, adds the keys of the block that may be
+/// within k of the query, ascending: the first key, if it is; of the others those whose low bits in
+/// the first planes of the column differ in at most the budget. With L = 0 these are all of them.
+/// Asks for the bytes that [`BlockReader::refine`](super::super::BlockReader::refine) reads; and
+/// for one block of `ahead` before each block.
 ///
-/// The budget is k less the flips on the way to the block, which none of its low bits may have counted.
+/// The budget is k less the flips on the way to the block, which none of its low bits may have
+/// counted.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Rows are compared with AVX-512, which counts the bits of a vector in one instruction; all else is a matter of single words,
-//! and done as with AVX2.
+//! Rows are compared with AVX-512, which counts the bits of a vector in one instruction; all else
+//! is a matter of single words, and done as with AVX2.
 
 #![allow(unsafe_code)]
 
@@ -45,7 +45,8 @@ impl Kernel for Avx512 {
 
     #[inline]
     fn scan<F: Fingerprint>(self, base: &[u8], query: (F, u32), found: impl FnMut(usize, u32)) {
-        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 F, BW, VL and VPOPCNTDQ.
+        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 F, BW, VL and
+        // VPOPCNTDQ.
         unsafe { scan(base, query, found) }
     }
 

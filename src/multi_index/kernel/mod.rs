@@ -35,8 +35,8 @@ pub(super) struct Run {
     pub(super) length: u32,
 }
 
-/// A list that grows by pieces of which only the first items are kept. What it has had room for stays in place, so that
-/// room costs nothing.
+/// A list that grows by pieces of which only the first items are kept. What it has had room for
+/// stays in place, so that room costs nothing.
 #[derive(Default)]
 pub(super) struct Filled<T> {
     items: Vec<T>,
@@ -151,7 +151,8 @@ impl Pieces<'_> {
         is_sound.then_some(Span { first, from, to })
     }
 
-    /// The number of the row at a place: of the last place, or of one behind it, which is no row, as well.
+    /// The number of the row at a place: of the last place, or of one behind it, which is no row,
+    /// as well.
     #[inline(always)]
     fn row(self, place: usize) -> u32 {
         let bit = place * self.row_bits as usize;
@@ -163,9 +164,10 @@ impl Pieces<'_> {
 
 /// What a level of instructions does for a search.
 pub(super) trait Kernel: Copy {
-    /// Adds the places of the keys of some groups that are wanted, unless they are empty, and gives the number of rows of
-    /// these groups. `Err` with the number of a probe whose group does not have 64 zeros, or no sound starts. Between the
-    /// groups asks for the marks of those that come next, not more than there are now, and for the rows of what was found.
+    /// Adds the places of the keys of some groups that are wanted, unless they are empty, and gives
+    /// the number of rows of these groups. `Err` with the number of a probe whose group does not
+    /// have 64 zeros, or no sound starts. Between the groups asks for the marks of those that come
+    /// next, not more than there are now, and for the rows of what was found.
     fn find(
         self,
         part: Pieces<'_>,
@@ -174,7 +176,8 @@ pub(super) trait Kernel: Copy {
         runs: &mut Filled<Run>,
     ) -> Result<usize, usize>;
 
-    /// Adds the numbers of the rows of some runs, of at least one bit each, and asks for what stands in the base.
+    /// Adds the numbers of the rows of some runs, of at least one bit each, and asks for what
+    /// stands in the base.
     fn rows<F: Fingerprint>(
         self,
         part: Pieces<'_>,
@@ -183,8 +186,8 @@ pub(super) trait Kernel: Copy {
         rows: &mut Filled<u32>,
     );
 
-    /// Calls `found` with the number, in the list, of those rows that are within `k` of the query, and their
-    /// distances. The rows are there.
+    /// Calls `found` with the number, in the list, of those rows that are within `k` of the query,
+    /// and their distances. The rows are there.
     fn compare<F: Fingerprint>(
         self,
         base: &[u8],
@@ -283,15 +286,16 @@ impl Found<'_> {
     }
 }
 
-/// Marks of a group that are looked at together, but one: three words, less the zero in front of them.
+/// Marks of a group that are looked at together, but one: three words, less the zero in front of
+/// them.
 const FEW_MARKS: usize = 191;
 /// Words that may have them, and a word from any of their bytes on.
 const WORDS: usize = 5;
 /// Ones behind each other that a word from a bit on, which loses some bits, is sure to show.
 const FEW_ROWS: u32 = 56;
 
-/// Finds the keys of a group that has few rows, as nearly all have, with hardly a branch that depends on the marks: half
-/// of them would be missed. Gives those that it leaves to [`find_many`].
+/// Finds the keys of a group that has few rows, as nearly all have, with hardly a branch that
+/// depends on the marks: half of them would be missed. Gives those that it leaves to [`find_many`].
 #[inline(always)]
 fn find_few(
     ones: impl Select,
@@ -301,7 +305,8 @@ fn find_few(
     found: &mut Found<'_>,
 ) -> Option<u64> {
     let Span { first, from, to } = span;
-    // The bit before the group ends the last key of the group before it: all keys of this one then lie between two zeros.
+    // The bit before the group ends the last key of the group before it: all keys of this one then
+    // lie between two zeros.
     let before = from.wrapping_sub(1);
     let number = before / 64;
     let words = part.marks.get(number..).and_then(|words| words.first_chunk::<WORDS>());
@@ -335,7 +340,8 @@ fn find_few(
             break;
         }
         wanted &= wanted - 1;
-        // The zero that ends this key, and those of the keys behind it, are in the group. So all rows are of the group.
+        // The zero that ends this key, and those of the keys behind it, are in the group. So all
+        // rows are of the group.
         if start + length as usize + (GROUP_KEYS as u32 - key) as usize > to {
             return None;
         }
@@ -459,7 +465,8 @@ fn compare<F: Fingerprint>(
     }
 }
 
-/// Rows whose distances are computed together: without branches in between, so that the compiler takes vectors.
+/// Rows whose distances are computed together: without branches in between, so that the compiler
+/// takes vectors.
 const TOGETHER: usize = 16;
 
 #[inline(always)]

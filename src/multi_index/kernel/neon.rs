@@ -1,5 +1,5 @@
-//! The loops with NEON, which counts the bits of each byte of a vector in one instruction; all else is
-//! a matter of single words, and done as without.
+//! The loops with NEON, which counts the bits of each byte of a vector in one instruction; all else
+//! is a matter of single words, and done as without.
 
 #![allow(unsafe_code)]
 

@@ -14,18 +14,19 @@ use crate::query::background::{Background, Pieces};
 const PIECE: usize = 1 << 8;
 const PIECE_MATCHES: usize = 1 << 14;
 
-/// The answers of a [`Batch`], from [`Batch::answers`]; ends after the first error. Dropping it stops the
-/// batch.
+/// The answers of a [`Batch`], from [`Batch::answers`]; ends after the first error. Dropping it
+/// stops the batch.
 pub struct Answers<F = u64>(Background<OwnedAnswer<F>>);
 
 impl<F: Fingerprint> Batch<F> {
     /// Starts to answer `queries` in a thread of its own, beside those of its
-    /// [`Execution`](crate::Execution), and gives the answers as they come. [`run`](Self::run) copies less.
+    /// [`Execution`](crate::Execution), and gives the answers as they come. [`run`](Self::run)
+    /// copies less.
     ///
     /// # Errors
     ///
-    /// [`Error::Threads`](crate::Error::Threads) if the system cannot start a thread. The iterator gives those of
-    /// [`run`](Self::run).
+    /// [`Error::Threads`](crate::Error::Threads) if the system cannot start a thread. The iterator
+    /// gives those of [`run`](Self::run).
     pub fn answers(mut self, queries: impl Into<Arc<[F]>>) -> Result<Answers<F>> {
         let queries = queries.into();
         let work = Background::start(move |pieces| {

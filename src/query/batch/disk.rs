@@ -24,7 +24,8 @@ struct SegmentOnDisk {
 }
 
 impl OnDisk {
-    /// What `queries` within `k` meet. Looks which pages are in memory only where to read the store once may be faster than to search it.
+    /// What `queries` within `k` meet. Looks which pages are in memory only where to read the store
+    /// once may be faster than to search it.
     pub(super) fn new<F: Fingerprint>(
         snapshot: &Snapshot<F>,
         (queries, k): (u64, u32),

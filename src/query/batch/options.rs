@@ -75,8 +75,8 @@ impl<F: Fingerprint> Batch<F> {
     }
 
     /// Whether answers come in the order of the queries; that is so by default. Else they come in
-    /// any order, and where not all queries fit into the [memory](Execution::memory), pieces hold those
-    /// with like leading bits, which read fewer blocks.
+    /// any order, and where not all queries fit into the [memory](Execution::memory), pieces hold
+    /// those with like leading bits, which read fewer blocks.
     pub fn ordered(mut self, ordered: bool) -> Self {
         self.ordered = ordered;
         self
@@ -90,7 +90,8 @@ impl<F: Fingerprint> Batch<F> {
     }
 
     /// The predicted time of a plan for so many queries at once, in nanoseconds of one thread;
-    /// `None` if the store cannot follow it. Searches one by one take less once others have found where to look, and are predicted to.
+    /// `None` if the store cannot follow it. Searches one by one take less once others have found
+    /// where to look, and are predicted to.
     #[doc(hidden)]
     pub fn predicted(&self, plan: BatchPlan, queries: u64) -> Option<f64> {
         match plan {
@@ -111,7 +112,8 @@ impl<F: Fingerprint> Batch<F> {
         }
     }
 
-    /// Whether its fingerprints are keys of tables, of up to 64 bits: wider ones are searched one by one.
+    /// Whether its fingerprints are keys of tables, of up to 64 bits: wider ones are searched one
+    /// by one.
     pub(super) const HAS_KEYS: bool = F::BITS <= u64::BITS;
 
     /// The predicted time of a single search.

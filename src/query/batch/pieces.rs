@@ -43,8 +43,8 @@ fn numbered<F: Fingerprint>(queries: &[F], first: usize) -> impl Iterator<Item =
     queries.iter().zip(first as u64..).map(|(&query, number)| query.with_id(number))
 }
 
-/// Ranges that ascend and hold all `queries`: each no more than `size`, or where that makes too many
-/// of them than a share, unless they agree in the leading bits.
+/// Ranges that ascend and hold all `queries`: each no more than `size`, or where that makes too
+/// many of them than a share, unless they agree in the leading bits.
 fn ranges<F: Fingerprint>(queries: &[F], size: usize) -> Vec<RangeInclusive<u64>> {
     let all = 0..=u64::MAX;
     if queries.len() <= size {

@@ -291,7 +291,8 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The keys of all pairs of a query and a match, in any order; `None` if there are more than fit.
+    /// The keys of all pairs of a query and a match, in any order; `None` if there are more than
+    /// fit.
     fn find(&self, queries: &[u64]) -> Result<Option<Vec<[u64; 2]>>> {
         let batch = self.batch;
         let pool = self.pool()?;

@@ -121,8 +121,8 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Hands on the answers of a round whose tasks had `task` queries each; gives the number of queries
-    /// that were answered, from the first on.
+    /// Hands on the answers of a round whose tasks had `task` queries each; gives the number of
+    /// queries that were answered, from the first on.
     fn hand_on_round(
         &mut self,
         round: &[Query<F>],

@@ -141,8 +141,8 @@ impl Rank for usize {
     }
 }
 
-/// Sets as trees, each with its least member at the root: a parent is never greater than its child, so
-/// one pass in ascending order finds the root of everything.
+/// Sets as trees, each with its least member at the root: a parent is never greater than its child,
+/// so one pass in ascending order finds the root of everything.
 pub(super) struct Forest<R> {
     parents: Vec<R>,
 }
@@ -152,8 +152,8 @@ impl<R: Rank> Forest<R> {
         Self { parents: (0..count).map(R::new).collect() }
     }
 
-    /// The least member of the set that `rank` is in. Halves the way for who comes next, so that all ways
-    /// together stay nearly linear.
+    /// The least member of the set that `rank` is in. Halves the way for who comes next, so that
+    /// all ways together stay nearly linear.
     fn root(&mut self, mut rank: usize) -> usize {
         loop {
             let parent = self.parents[rank].get();
@@ -171,7 +171,8 @@ impl<R: Rank> Forest<R> {
         self.parents[one.max(other)] = R::new(one.min(other));
     }
 
-    /// For each member the number of its set, in the order of the least members; and how many there are.
+    /// For each member the number of its set, in the order of the least members; and how many there
+    /// are.
     fn numbered(self) -> (Vec<R>, usize) {
         let mut numbers = self.parents;
         let mut count = 0;

@@ -43,9 +43,10 @@ pub enum Keep {
 /// since not all of their pairs are looked at; with [`Keep::Central`] all are.
 ///
 /// Memory: at most 32 bytes per distinct fingerprint, 36 with [`Keep::Central`], where there are
-/// fewer than 2^32. Of these the join takes 18 ([`Join`](crate::Join)), less where [`Execution::memory`] bounds
-/// it; the clusters 14 (18) while pairs come in. Behind the join they take 20 (24), and 28 (32) while
-/// ids are read, if no fingerprint is near another; less where there are fewer clusters.
+/// fewer than 2^32. Of these the join takes 18 ([`Join`](crate::Join)), less where
+/// [`Execution::memory`] bounds it; the clusters 14 (18) while pairs come in. Behind the join they
+/// take 20 (24), and 28 (32) while ids are read, if no fingerprint is near another; less where
+/// there are fewer clusters.
 ///
 /// # Examples
 ///
@@ -155,8 +156,8 @@ impl<F: Fingerprint> Clustering<F> {
     ///
     /// # Errors
     ///
-    /// As [`Join::run`](crate::Join::run); [`Error::MemoryLimit`] also where the memory is not enough for the
-    /// clusters.
+    /// As [`Join::run`](crate::Join::run); [`Error::MemoryLimit`] also where the memory is not
+    /// enough for the clusters.
     pub fn run(self) -> Result<Clusters<F>> {
         let mut join = self.snapshot.self_join(self.k).execution(self.execution.clone());
         if let Some(memory) = self.execution.memory_limit() {
@@ -336,7 +337,8 @@ impl<F: Fingerprint> Graph<F> {
     }
 }
 
-/// For each cluster the smallest id of some fingerprint, if it has any; empty where there are no ids.
+/// For each cluster the smallest id of some fingerprint, if it has any; empty where there are no
+/// ids.
 struct FirstIds {
     ids: Vec<u64>,
     known: BitVec,

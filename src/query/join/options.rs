@@ -19,8 +19,9 @@ use crate::snapshot::Snapshot;
 ///
 /// Time: uniform fingerprints at k = 3 take some 140 ns of a thread each at 2^24. The time grows
 /// with the number of pairs, and at large k with the square of the set, as comparing all with all
-/// does. Memory: twice the bytes of the fingerprints of both sides, 2 bytes more for each at most, and
-/// some MiB, however the set is distributed; or what [`Execution::memory`] allows. No pair is held back.
+/// does. Memory: twice the bytes of the fingerprints of both sides, 2 bytes more for each at most,
+/// and some MiB, however the set is distributed; or what [`Execution::memory`] allows. No pair is
+/// held back.
 ///
 /// # Examples
 ///
@@ -64,8 +65,8 @@ impl<F: Fingerprint> Join<F> {
         Self { a, b, k, shard, start, capacity: None, links: false, execution }
     }
 
-    /// How it runs. Where not all fingerprints fit into the memory, it works range by range; a join in r
-    /// ranges reads and splits the store about r / 2 times.
+    /// How it runs. Where not all fingerprints fit into the memory, it works range by range; a join
+    /// in r ranges reads and splits the store about r / 2 times.
     pub fn execution(mut self, execution: Execution) -> Self {
         self.execution = execution;
         self
@@ -116,7 +117,8 @@ impl<F: Fingerprint> Join<F> {
         Ok(Self { a: self.a.settled()?, b, ..self.clone() })
     }
 
-    /// What this join takes at the least: less than [`LEAST_MEMORY`] where there are few fingerprints.
+    /// What this join takes at the least: less than [`LEAST_MEMORY`] where there are few
+    /// fingerprints.
     pub(crate) fn least_memory(&self) -> u64 {
         let count = self.a.len() + self.b.as_ref().map_or(0, Snapshot::len);
         needs::needed_bytes::<F>(count, self.execution.thread_count() as u64).min(LEAST_MEMORY)

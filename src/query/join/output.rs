@@ -41,8 +41,8 @@ impl<F: Fingerprint> Output<F> {
     ///
     /// # Errors
     ///
-    /// [`Error::Threads`] if the system starts no thread that waits for the work; those of the work; that of
-    /// `due`, if the work has stopped for it before it was done.
+    /// [`Error::Threads`] if the system starts no thread that waits for the work; those of the
+    /// work; that of `due`, if the work has stopped for it before it was done.
     pub(crate) fn run<T: Send>(
         pool: &ThreadPool,
         due: &Stop,

@@ -10,19 +10,21 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::query::background::Background;
 
-/// The pairs of a [`Join`], from [`Join::pairs`], in any order; ends after the first error. Dropping it
-/// stops the join.
+/// The pairs of a [`Join`], from [`Join::pairs`], in any order; ends after the first error.
+/// Dropping it stops the join.
 pub struct Pairs<F = u64>(Background<Pair<F>>);
 
 impl<F: Fingerprint> Join<F> {
-    /// Starts the join in a thread of its own, beside those of its [`Execution`](crate::Execution), and gives
-    /// its pairs as they are found. Holds some ten thousand of them back at most. [`run`](Self::run) copies less.
+    /// Starts the join in a thread of its own, beside those of its [`Execution`](crate::Execution),
+    /// and gives its pairs as they are found. Holds some ten thousand of them back at most.
+    /// [`run`](Self::run) copies less.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`](crate::Error::InvalidOption), [`Error::MemoryLimit`](crate::Error::MemoryLimit),
-    /// and [`Error::Threads`](crate::Error::Threads) if the system cannot start a thread. The iterator gives those
-    /// of [`run`](Self::run).
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption),
+    /// [`Error::MemoryLimit`](crate::Error::MemoryLimit), and
+    /// [`Error::Threads`](crate::Error::Threads) if the system cannot start a thread. The iterator
+    /// gives those of [`run`](Self::run).
     pub fn pairs(mut self) -> Result<Pairs<F>> {
         self.range()?;
         let work = Background::start(move |pieces| {

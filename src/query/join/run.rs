@@ -13,15 +13,19 @@ use crate::query::flow::{self, Flow};
 impl<F: Fingerprint> Join<F> {
     /// Runs the join and hands all it finds to `sink`, on the thread of the caller: pairs in any
     /// order, and after all pairs of a range the [range](JoinEvent::Range). The ranges ascend, and
-    /// follow each other without gaps. Where the sink breaks, the join ends soon and well; where it fails,
-    /// the join ends with its error.
+    /// follow each other without gaps. Where the sink breaks, the join ends soon and well; where it
+    /// fails, the join ends with its error.
     ///
     /// The order of pairs within a range may differ from run to run.
     ///
     /// # Errors
     ///
-    /// Those of the sink; [`Error::InvalidOption`](crate::Error::InvalidOption), [`Error::MemoryLimit`](crate::Error::MemoryLimit) and [`Error::Threads`](crate::Error::Threads) before
-    /// anything else, and so [`Error::Recipes`](crate::Error::Recipes) if the two stores hold fingerprints of different recipes; [`Error::Corrupt`](crate::Error::Corrupt) if a block of an identity table is damaged; [`Error::Cancelled`](crate::Error::Cancelled) and
+    /// Those of the sink; [`Error::InvalidOption`](crate::Error::InvalidOption),
+    /// [`Error::MemoryLimit`](crate::Error::MemoryLimit) and
+    /// [`Error::Threads`](crate::Error::Threads) before anything else, and so
+    /// [`Error::Recipes`](crate::Error::Recipes) if the two stores hold fingerprints of different
+    /// recipes; [`Error::Corrupt`](crate::Error::Corrupt) if a block of an identity table is
+    /// damaged; [`Error::Cancelled`](crate::Error::Cancelled) and
     /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded) if it was to stop.
     pub fn run<R: Flow>(
         &self,

@@ -56,9 +56,9 @@ impl Descent {
         }
     }
 
-    /// Collects the blocks that can hold matches within `k`; false if a scan touches fewer. Where blocks
-    /// may not be in memory, asks the system for all of them together: of a segment that is `cold` for
-    /// every one.
+    /// Collects the blocks that can hold matches within `k`; false if a scan touches fewer. Where
+    /// blocks may not be in memory, asks the system for all of them together: of a segment that is
+    /// `cold` for every one.
     #[inline(always)]
     pub(super) fn descend(
         &mut self,
@@ -99,7 +99,8 @@ impl Descent {
         true
     }
 
-    /// As [`Self::descend`], of a segment that is cold, where filters tell which prefixes its tables have: not where there are too many.
+    /// As [`Self::descend`], of a segment that is cold, where filters tell which prefixes its
+    /// tables have: not where there are too many.
     #[inline(always)]
     pub(super) fn descend_filtered(
         &mut self,
@@ -151,7 +152,8 @@ impl Descent {
         Ok(true)
     }
 
-    /// Takes the blocks of the identity table that can hold matches within `k` which [leads](Lead) lead to.
+    /// Takes the blocks of the identity table that can hold matches within `k` which [leads](Lead)
+    /// lead to.
     pub(super) fn follow(
         &mut self,
         segment: &Tables,
@@ -184,7 +186,8 @@ impl Descent {
         });
     }
 
-    /// Asks for the first of the candidates, and where they may not be in memory, the system for all of them together.
+    /// Asks for the first of the candidates, and where they may not be in memory, the system for
+    /// all of them together.
     #[inline(always)]
     fn ask_for_blocks(&mut self, segment: &Tables, k: u32, cold: bool) {
         self.is_checked = true;
@@ -204,8 +207,8 @@ impl Descent {
         self.sieves(segment, k, 0..BLOCKS_AHEAD).for_each(|(_, sieve)| sieve.prefetch_blocks());
     }
 
-    /// Takes some adjacent blocks of the identity table instead: those that can hold matches. Where many keys of a column would survive, whole
-    /// [groups](LANES) of blocks.
+    /// Takes some adjacent blocks of the identity table instead: those that can hold matches. Where
+    /// many keys of a column would survive, whole [groups](LANES) of blocks.
     #[inline(always)]
     pub(super) fn scan(&mut self, table: &Table, blocks: Range<u32>, fingerprint: u64, k: u32) {
         self.reading = Reading::Whole;
@@ -271,7 +274,8 @@ impl Descent {
         Behind { tables: &self.tables[at + 1..], tops: segment.tops(self.tables[at].number) }
     }
 
-    /// Bytes of headers and columns that the candidates stand for, by the average number of keys in a block.
+    /// Bytes of headers and columns that the candidates stand for, by the average number of keys in
+    /// a block.
     pub(super) fn scanned_bytes(&self, segment: &Tables) -> u64 {
         let mut start = 0;
         let mut bytes = 0;
@@ -285,8 +289,8 @@ impl Descent {
     }
 }
 
-/// Appends the blocks of a table that can hold matches within `k` which leads lead to, each once, ascending. `probes` is there for what it holds of
-/// memory.
+/// Appends the blocks of a table that can hold matches within `k` which leads lead to, each once,
+/// ascending. `probes` is there for what it holds of memory.
 fn follow_all(
     table: &Table,
     query: (u64, u32),
@@ -303,7 +307,8 @@ fn follow_all(
     Ok(())
 }
 
-/// Unites the candidates from `start` on to which several leads have led; the largest budget is that of all of them.
+/// Unites the candidates from `start` on to which several leads have led; the largest budget is
+/// that of all of them.
 fn unite(candidates: &mut Vec<Candidate>, start: usize) {
     candidates[start..].sort_unstable_by_key(|one| (one.block, Reverse(one.budget)));
     let mut kept = start;
@@ -341,9 +346,9 @@ pub(super) struct Behind<'a> {
 }
 
 impl Behind<'_> {
-    /// Whether one of them finds, too, a key of the table before them which is within the radius and differs in these bits from
-    /// the query: each is told by the last table that finds it. Where the bits of its top were not all seen, a table is taken not to
-    /// find it.
+    /// Whether one of them finds, too, a key of the table before them which is within the radius
+    /// and differs in these bits from the query: each is told by the last table that finds it.
+    /// Where the bits of its top were not all seen, a table is taken not to find it.
     #[inline(always)]
     pub(super) fn find(self, differs: Differs) -> bool {
         let claim =

@@ -8,7 +8,8 @@ use crate::table::Lead;
 /// Leads among which it is not looked for equal ones yet.
 const FEW: usize = 1 << 10;
 
-/// The leads of a search in a segment, some of them several times: of many keys that are alike there is one.
+/// The leads of a search in a segment, some of them several times: of many keys that are alike
+/// there is one.
 #[derive(Default)]
 pub(super) struct Leads {
     list: Vec<Lead>,
@@ -78,7 +79,8 @@ impl Leads {
     }
 }
 
-/// Adds a key of a table of a segment, which differs from the query in so many bits, to the matches, or where it leads to.
+/// Adds a key of a table of a segment, which differs from the query in so many bits, to the
+/// matches, or where it leads to.
 #[inline(always)]
 pub(super) fn tell(
     (segment, number): (&Tables, usize),

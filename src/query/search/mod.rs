@@ -130,8 +130,8 @@ impl<F: Fingerprint> Searcher<F> {
     /// The answers are the same; it is there to measure and to check.
     ///
     /// [`AccessPath::Tables`] goes without what is in memory, which is what a
-    /// [`Planner`](crate::plan::Planner) predicts of a search. [`AccessPath::Filters`] builds them now,
-    /// whatever memory they take, unless the files are read into memory.
+    /// [`Planner`](crate::plan::Planner) predicts of a search. [`AccessPath::Filters`] builds them
+    /// now, whatever memory they take, unless the files are read into memory.
     pub fn force(&mut self, path: Option<AccessPath>) {
         self.forced = path;
         self.search.tables.uses.hot_index = matches!(path, None | Some(AccessPath::HotIndex));

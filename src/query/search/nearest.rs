@@ -12,7 +12,8 @@ use crate::segment::{Index, Segment, Tables};
 use crate::snapshot::parts::Parts;
 use crate::snapshot::union::{self, Match};
 
-/// How much more a search in tables takes than the one before it, at least: what is read twice is less than half then.
+/// How much more a search in tables takes than the one before it, at least: what is read twice is
+/// less than half then.
 const GROWTH: f64 = 2.0;
 
 /// The nearest ones so far.
@@ -88,12 +89,14 @@ impl<F: Fingerprint> Widening for OfParts<'_, F> {
 }
 
 impl<F: Fingerprint> Searcher<F> {
-    /// The `count` stored fingerprints that are nearest to `fingerprint`, of those within `max_k`: by distance, then by
-    /// value; fewer if there are not so many. Exact: of those at the greatest distance the lesser values are taken.
+    /// The `count` stored fingerprints that are nearest to `fingerprint`, of those within `max_k`:
+    /// by distance, then by value; fewer if there are not so many. Exact: of those at the greatest
+    /// distance the lesser values are taken.
     ///
-    /// Looks at one radius after the other and stops with the first that has enough, so it takes as long as a search
-    /// within the distance of the last one that it gives, and some more. Where the nearest are so far that a scan takes less, it scans once,
-    /// within the distance of the last one so far: so it takes at most the time of some scans.
+    /// Looks at one radius after the other and stops with the first that has enough, so it takes as
+    /// long as a search within the distance of the last one that it gives, and some more. Where the
+    /// nearest are so far that a scan takes less, it scans once, within the distance of the last
+    /// one so far: so it takes at most the time of some scans.
     ///
     /// # Errors
     ///

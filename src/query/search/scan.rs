@@ -16,8 +16,8 @@ use crate::snapshot::union::Match;
 const SCANNED: usize = 1 << 16;
 /// The first ones of a scan whose radius narrows: all of their keys may be within it.
 const FIRST_SCANNED: u32 = 16;
-/// Matches of some blocks behind which such a scan takes no more blocks at a time: its radius does not narrow while what it finds
-/// is hidden.
+/// Matches of some blocks behind which such a scan takes no more blocks at a time: its radius does
+/// not narrow while what it finds is hidden.
 const MANY_FOUND: usize = 1 << 16;
 
 impl TableSearch {
@@ -38,8 +38,8 @@ impl TableSearch {
         Ok(())
     }
 
-    /// Looks at the identity table from its start to its end, within a radius that `take` narrows: it takes what was found in some blocks, and says how
-    /// far the next may be.
+    /// Looks at the identity table from its start to its end, within a radius that `take` narrows:
+    /// it takes what was found in some blocks, and says how far the next may be.
     pub(super) fn scan_narrowing(
         &mut self,
         segment: &Tables,

@@ -148,7 +148,8 @@ impl TableSearch {
         Ok(())
     }
 
-    /// Finds the matches in some candidates of tables that have a column, so many of them at a time.
+    /// Finds the matches in some candidates of tables that have a column, so many of them at a
+    /// time.
     #[inline(always)]
     fn search_columns(
         &mut self,
@@ -201,8 +202,9 @@ impl TableSearch {
         })
     }
 
-    /// Finds the matches in the candidates from `start` on of the table at `at`, which has no column, some at a time where these are
-    /// adjacent. Gives the end of those that were decoded: all of them, unless the search gives up.
+    /// Finds the matches in the candidates from `start` on of the table at `at`, which has no
+    /// column, some at a time where these are adjacent. Gives the end of those that were decoded:
+    /// all of them, unless the search gives up.
     #[inline(always)]
     fn decode(
         &mut self,
@@ -268,8 +270,8 @@ impl TableSearch {
         Ok(())
     }
 
-    /// Finds the matches among the survivors, and forgets these. The first survivor is of the table at
-    /// `first` or a later one. Gives the place of the last.
+    /// Finds the matches among the survivors, and forgets these. The first survivor is of the table
+    /// at `first` or a later one. Gives the place of the last.
     #[inline(always)]
     fn look_into_survivors(&mut self, segment: &Tables, ask: Ask, first: usize) -> Result<usize> {
         let Self { descent, survivors, kept, scratch, leads, matches, work, .. } = self;

@@ -14,8 +14,8 @@ pub struct SearchWork {
     pub blocks_scanned: u64,
     /// Blocks that were decoded, at least in part.
     pub blocks_decoded: u64,
-    /// Segments of which one table was scanned whole, since descending would have touched more, or the base, since looks into
-    /// part tables would have taken longer.
+    /// Segments of which one table was scanned whole, since descending would have touched more, or
+    /// the base, since looks into part tables would have taken longer.
     pub full_scans: u64,
     /// Groups of 64 keys of part tables that were looked at.
     pub groups_probed: u64,
@@ -26,7 +26,8 @@ pub struct SearchWork {
     /// Rows of a base that were compared.
     pub rows_compared: u64,
     /// Bytes of blocks that were read: headers, the columns as far as they were compared, and of
-    /// decoded blocks the rest. 0 unless [`Searcher::count_bytes`](crate::Searcher::count_bytes) asked for them.
+    /// decoded blocks the rest. 0 unless [`Searcher::count_bytes`](crate::Searcher::count_bytes)
+    /// asked for them.
     pub bytes_touched: u64,
 }
 

@@ -1,13 +1,13 @@
 //! Copies stores, also such as are being written.
 //!
-//! A manifest names files that never change, and logs that only grow. So whoever has these files, and
-//! of each log a part from its start on, has a state of the store. The copy has one log, which holds
-//! what all logs of the store hold, under a number that no log at the output has had. All files come
-//! before the manifest, whose rename is the only moment at which something changes: whatever stops a
-//! backup, the output holds the state before, or none, or the one after. The log leaves a number
-//! free behind those of the state before, which is how a reader of that state, and a writer, know
-//! that it is no log of theirs. A file that has gone meanwhile was dropped by a newer manifest, with
-//! which the backup starts over.
+//! A manifest names files that never change, and logs that only grow. So whoever has these files,
+//! and of each log a part from its start on, has a state of the store. The copy has one log, which
+//! holds what all logs of the store hold, under a number that no log at the output has had. All
+//! files come before the manifest, whose rename is the only moment at which something changes:
+//! whatever stops a backup, the output holds the state before, or none, or the one after. The log
+//! leaves a number free behind those of the state before, which is how a reader of that state, and
+//! a writer, know that it is no log of theirs. A file that has gone meanwhile was dropped by a
+//! newer manifest, with which the backup starts over.
 
 #[cfg(test)]
 mod tests;
@@ -45,8 +45,8 @@ const OUTPUT: &str = "the output of a backup";
 /// Bytes that are copied between two looks at whether to stop.
 const PIECE_BYTES: u64 = 64 << 20;
 
-/// Copies a store to another directory, as it is at a moment, while it may be written. The copy is a store with the
-/// same [id](crate::Snapshot::id) and [generation](crate::Snapshot::generation).
+/// Copies a store to another directory, as it is at a moment, while it may be written. The copy is
+/// a store with the same [id](crate::Snapshot::id) and [generation](crate::Snapshot::generation).
 ///
 /// # Examples
 ///
@@ -87,7 +87,8 @@ pub struct BackupSummary {
     pub files: u64,
     /// Bytes of these.
     pub bytes: u64,
-    /// Of these files those that are links: they take no space of their own, and share what happens to the disk.
+    /// Of these files those that are links: they take no space of their own, and share what happens
+    /// to the disk.
     pub linked: u64,
     /// Files that were there from an earlier backup.
     pub kept: u64,
@@ -101,8 +102,8 @@ impl Backup {
         Self::default()
     }
 
-    /// Whether the output may hold an earlier state of the same store: then only what that has not is shipped, and
-    /// what the new state does not name is removed.
+    /// Whether the output may hold an earlier state of the same store: then only what that has not
+    /// is shipped, and what the new state does not name is removed.
     pub fn incremental(mut self, incremental: bool) -> Self {
         self.incremental = incremental;
         self
@@ -114,8 +115,8 @@ impl Backup {
         self
     }
 
-    /// A flag that stops the backup with [`Error::Cancelled`] soon after it is set. What was copied is
-    /// removed.
+    /// A flag that stops the backup with [`Error::Cancelled`] soon after it is set. What was copied
+    /// is removed.
     pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
         self.cancel = cancel;
         self
@@ -125,12 +126,12 @@ impl Backup {
     ///
     /// # Errors
     ///
-    /// Those of [`Store::open`](crate::Store::open) for both; [`Error::Exists`] if a store is there and
-    /// the backup is not incremental; [`Error::InvalidOption`] if `to` is the store itself, or lies in
-    /// it; [`Error::OtherStore`] if what is there is no earlier state of this one, or was
-    /// written to since, as far as its segments and logs tell; [`Error::Busy`] while another process
-    /// writes there; [`Error::Displaced`] if another directory comes to be at `to` meanwhile;
-    /// [`Error::Cancelled`]; [`Error::Io`].
+    /// Those of [`Store::open`](crate::Store::open) for both; [`Error::Exists`] if a store is there
+    /// and the backup is not incremental; [`Error::InvalidOption`] if `to` is the store itself, or
+    /// lies in it; [`Error::OtherStore`] if what is there is no earlier state of this one, or was
+    /// written to since, as far as its segments and logs tell; [`Error::Busy`] while another
+    /// process writes there; [`Error::Displaced`] if another directory comes to be at `to`
+    /// meanwhile; [`Error::Cancelled`]; [`Error::Io`].
     pub fn run(&self, store: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<BackupSummary> {
         let (from, to) = (store.as_ref(), to.as_ref());
         let (mut directory, mut bytes) = open_directory(from)?;
@@ -326,8 +327,8 @@ fn said(manifest: &Manifest) -> Vec<u8> {
     manifest.encode()
 }
 
-/// Refuses a copy that was written to, as far as its logs tell: what they hold must have been in those of
-/// the store.
+/// Refuses a copy that was written to, as far as its logs tell: what they hold must have been in
+/// those of the store.
 fn check_logs<F: Fingerprint, S: Storage>(
     storage: &S,
     earlier: &Manifest,

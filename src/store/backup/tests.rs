@@ -81,7 +81,8 @@ fn damage_to_the_end_of_a_copied_log_and_its_loss_are_told_from_a_crash() {
     assert_eq!(Store::open(&to).unwrap_err().rule(), Some("PRE-1"));
 }
 
-/// A copy with a record in its first log, of a store that has made a segment of it and another log since.
+/// A copy with a record in its first log, of a store that has made a segment of it and another log
+/// since.
 fn old_copy(directory: &Path) -> (PathBuf, PathBuf) {
     let (path, to) = (directory.join("store"), directory.join("copy"));
     let writer = writer(&path);

@@ -32,8 +32,8 @@ pub(crate) enum Step {
 pub(crate) enum Fault {
     /// Nothing: it succeeds.
     None,
-    /// It fails. Of a write some bytes are written all the same; a sync does not try again to write those that it
-    /// has failed to.
+    /// It fails. Of a write some bytes are written all the same; a sync does not try again to write
+    /// those that it has failed to.
     Io,
     /// As [`Fault::Io`], and after a sync programs do not see these bytes any more either.
     Forgets,

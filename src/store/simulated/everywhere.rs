@@ -49,9 +49,10 @@ pub(crate) fn open(files: &Files) -> Option<Vec<u64>> {
     }
 }
 
-/// Does `work` in a directory with the files `before`, and stops it at each of its operations: by an
-/// error, a full disk, a kill and a power failure. What `look` finds then is what it finds before
-/// the work or after it, and the same work then succeeds and leaves nothing of the first attempt.
+/// Does `work` in a directory with the files `before`, and stops it at each of its operations: by
+/// an error, a full disk, a kill and a power failure. What `look` finds then is what it finds
+/// before the work or after it, and the same work then succeeds and leaves nothing of the first
+/// attempt.
 pub(crate) fn stop_everywhere<T: Debug + PartialEq>(
     before: &Files,
     work: impl Fn(&Simulated) -> Result<(), Error>,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 /// The files of a directory.
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-/// Bytes that reach a disk together, or do not. Fewer than those of any disk, so that small files have many.
+/// Bytes that reach a disk together, or do not. Fewer than those of any disk, so that small files
+/// have many.
 const PAGE: usize = 64;
 
 /// Files and names, as programs see them and as they are durable.
@@ -206,7 +207,8 @@ impl State {
         state
     }
 
-    /// The same once the system has forgotten what it failed to sync, which it need not keep in memory.
+    /// The same once the system has forgotten what it failed to sync, which it need not keep in
+    /// memory.
     pub(crate) fn evicted(mut self) -> Self {
         for inode in self.inodes.values_mut() {
             let visible = inode.synced();
@@ -272,7 +274,8 @@ impl State {
         file.dirty.clear();
     }
 
-    /// Drops bytes that could not be synced; with `forgets`, programs do not see them any more either.
+    /// Drops bytes that could not be synced; with `forgets`, programs do not see them any more
+    /// either.
     pub(super) fn give_up(&mut self, inode: u64, forgets: bool) {
         let Some(file) = self.inodes.get_mut(&inode) else { return };
         let file = Arc::make_mut(file);

@@ -12,8 +12,9 @@ const DECODED_KEYS: u64 = 1 << 16;
 /// Bytes of blocks that the system is asked for ahead.
 const AHEAD_BYTES: u64 = 4 << 20;
 
-/// The piece with these of the groups that so many bits tell. All pieces of a table count its keys in `counted`. `None` if a block is damaged, keys descend, or there are more
-/// than the table states: only `verify` looks for these two.
+/// The piece with these of the groups that so many bits tell. All pieces of a table count its keys
+/// in `counted`. `None` if a block is damaged, keys descend, or there are more than the table
+/// states: only `verify` looks for these two.
 pub(super) fn piece(
     table: &Table,
     group_bits: u32,
@@ -75,7 +76,8 @@ impl Building {
         Self { group_bits, groups, starts, words, entries: Vec::new(), last: 0, counted: 0 }
     }
 
-    /// Takes the next keys; `false` behind the last of the piece, `None` if they descend, or it becomes too large.
+    /// Takes the next keys; `false` behind the last of the piece, `None` if they descend, or it
+    /// becomes too large.
     fn push(&mut self, keys: &[u64]) -> Option<bool> {
         let shift = u64::BITS - self.group_bits - ENTRY_BITS;
         for key in keys {

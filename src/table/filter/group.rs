@@ -1,8 +1,9 @@
-//! Prefixes that begin alike, in the representation of Elias and Fano: of each the last bits as they are, its *tail*, and those before them, its
-//! *bucket*, by how many there are of each.
+//! Prefixes that begin alike, in the representation of Elias and Fano: of each the last bits as
+//! they are, its *tail*, and those before them, its *bucket*, by how many there are of each.
 //!
-//! A group stands in some words. The first ones tell for each bucket as many ones as it has prefixes, and a zero: behind the last zero there are ones
-//! up to the end of a word. Then come the tails, a byte each.
+//! A group stands in some words. The first ones tell for each bucket as many ones as it has
+//! prefixes, and a zero: behind the last zero there are ones up to the end of a word. Then come the
+//! tails, a byte each.
 
 /// Bits of the number of a bucket.
 pub(super) const BUCKET_BITS: u32 = 6;

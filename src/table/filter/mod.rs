@@ -31,12 +31,14 @@ use group::{BUCKET_BITS, ENTRY_BITS, TailBudget};
 const PIECE_BITS: u32 = 6;
 /// Bits of the number of a group, at most.
 const MOST_GROUP_BITS: u32 = 31;
-/// Groups that a search lists before it looks into them, and those that it looks into before it is seen whether to stop.
+/// Groups that a search lists before it looks into them, and those that it looks into before it is
+/// seen whether to stop.
 const GROUPS: usize = 1 << 10;
 const UNTIL_STOP: usize = 8;
 /// Groups that are looked into in the time that it takes to read a block beside others.
 const GROUPS_OF_A_BLOCK: f64 = 8.0;
-/// How many groups ahead of the one that is looked into their places are asked for, and how many ahead their words.
+/// How many groups ahead of the one that is looked into their places are asked for, and how many
+/// ahead their words.
 const PLACES_AHEAD: usize = 32;
 const WORDS_AHEAD: usize = 16;
 
@@ -117,7 +119,8 @@ impl PrefixFilter {
         self.group_bits + ENTRY_BITS
     }
 
-    /// Whether a search looks into so few groups that it takes less time than to read all blocks, of which there are so many.
+    /// Whether a search looks into so few groups that it takes less time than to read all blocks,
+    /// of which there are so many.
     pub(crate) fn is_quick(&self, budget: Budget, blocks: u64) -> bool {
         let in_top = budget.top_bits.min(self.group_bits);
         let behind = self.group_bits - in_top;
@@ -138,8 +141,9 @@ impl PrefixFilter {
         ways.sum::<f64>() * count as f64 / f64::from(self.bits()).exp2()
     }
 
-    /// Appends the prefixes within `budget` of the key `query`, in no order; `false` if there are more than `most`: then it has appended up to a
-    /// [group](Self::MOST_OF_GROUP) more. `groups` is there for what it holds of memory.
+    /// Appends the prefixes within `budget` of the key `query`, in no order; `false` if there are
+    /// more than `most`: then it has appended up to a [group](Self::MOST_OF_GROUP) more. `groups`
+    /// is there for what it holds of memory.
     #[inline(always)]
     pub(crate) fn near(
         &self,

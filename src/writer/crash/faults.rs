@@ -1,4 +1,5 @@
-//! Operations on the disk that fail: nothing that was written is lost, and once they work again the writer goes on.
+//! Operations on the disk that fail: nothing that was written is lost, and once they work again the
+//! writer goes on.
 
 use super::stage::{Found, SHAPES, Stage, alone, look, open};
 use super::stops::thoroughness;
@@ -7,7 +8,8 @@ use crate::error::Error;
 use crate::format::{Change, MANIFEST_NAME, Operation, RecordShape};
 use crate::store::simulated::{Fault, Kept, Simulated, Step, Survives};
 
-/// Times that an act is tried. While a disk is full each of its operations may take one: an expiry has needed more than 200.
+/// Times that an act is tried. While a disk is full each of its operations may take one: an expiry
+/// has needed more than 200.
 const ATTEMPTS: usize = 2000;
 
 /// Checks an error that comes from the disk.
@@ -46,7 +48,8 @@ impl Stage {
     }
 }
 
-/// Runs a story in which `fault` befalls `many` operations from `start` on; tells whether there were as many.
+/// Runs a story in which `fault` befalls `many` operations from `start` on; tells whether there
+/// were as many.
 fn run(shape: RecordShape, seed: u64, (fault, start, many): (Fault, u64, u64)) -> Found<bool> {
     let mut author = Author::new(shape, seed, 24, false);
     let mut stage =
@@ -135,8 +138,8 @@ fn an_expiry_that_failed_at_last_is_durable_once_it_succeeds() {
     assert_eq!(found.unwrap().unwrap().pairs(), [[14, 1]]);
 }
 
-/// A store with a fingerprint in an old window and one in a new window, whose disk does this to the syncs of its
-/// directory once a manifest has come.
+/// A store with a fingerprint in an old window and one in a new window, whose disk does this to the
+/// syncs of its directory once a manifest has come.
 fn with_two_windows(fault: Fault) -> Stage {
     let mut stage = Stage::new(Simulated::default(), SHAPES[3], 8).unwrap();
     stage.succeed(&Act::Write(vec![in_window(0), in_window(9)])).unwrap();

@@ -50,8 +50,8 @@ fn insertion(fingerprint: u64) -> Act {
     Act::Write(vec![Operation { change: Change::Insert, fingerprint, id: 1, window: 0 }])
 }
 
-/// A writer that goes on behind a torn record, on disks that cut and that do not: does a record that was behind it
-/// come back?
+/// A writer that goes on behind a torn record, on disks that cut and that do not: does a record
+/// that was behind it come back?
 fn comes_back(cuts: bool) -> bool {
     let shape = SHAPES[1];
     let mut stage = Stage::new(Simulated::default(), shape, 100).unwrap();

@@ -119,8 +119,8 @@ fn run(seed: u64) -> Found<()> {
     stage.end()
 }
 
-/// Opens what is left, which holds one of these states now, and after a crash one of the others; at times that is
-/// stopped as well, or fails.
+/// Opens what is left, which holds one of these states now, and after a crash one of the others; at
+/// times that is stopped as well, or fails.
 fn reopen(
     mut disk: Simulated,
     (mut allowed, durable): (Vec<Model>, Vec<Model>),
@@ -191,7 +191,8 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
 
-/// `FPSTORE_SCHEDULES` says how many, from the seed `FPSTORE_SEED` on; else as many as a few seconds allow.
+/// `FPSTORE_SCHEDULES` says how many, from the seed `FPSTORE_SEED` on; else as many as a few
+/// seconds allow.
 #[test]
 fn whatever_fails_a_store_holds_what_was_promised() {
     let start = Instant::now();

@@ -82,8 +82,8 @@ fn execution() -> Execution {
     EXECUTION.with_borrow(Execution::clone)
 }
 
-/// Runs a test in a thread that is all of its pool: to wake another one for each segment takes longer than
-/// writing it.
+/// Runs a test in a thread that is all of its pool: to wake another one for each segment takes
+/// longer than writing it.
 pub(super) fn alone<T: Send>(test: impl FnOnce() -> T + Send) -> T {
     let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
     let execution = Execution::new().pool(Arc::clone(&pool));
@@ -126,8 +126,8 @@ fn read(disk: &Simulated) -> Result<Snapshot> {
     Ok(Snapshot::new(Arc::new(base), logs.views()))
 }
 
-/// What a snapshot holds: by look-ups of all that was ever stored, or now and then by going through it, which makes a
-/// segment of what was written last and takes ten times as long.
+/// What a snapshot holds: by look-ups of all that was ever stored, or now and then by going through
+/// it, which makes a segment of what was written last and takes ten times as long.
 fn pairs(snapshot: &Snapshot) -> Result<Vec<[u64; 2]>> {
     if snapshot.generation().is_multiple_of(4) {
         return pairs_in_order(snapshot);

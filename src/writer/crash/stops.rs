@@ -1,5 +1,5 @@
-//! A writer is stopped at every one of its operations on the disk: what it promised is there, and nothing that
-//! it did not write.
+//! A writer is stopped at every one of its operations on the disk: what it promised is there, and
+//! nothing that it did not write.
 
 use super::stage::{Found, SHAPES, Stage, alone, create_in, look, open};
 use super::story::{Act, Author, Model};
@@ -42,7 +42,8 @@ fn of_step(step: u64, random: u64) -> impl Iterator<Item = Survives> {
     mixtures().into_iter().chain((0..random).map(move |n| Survives::some(step << 8 | n)))
 }
 
-/// Performs acts, and gives what there was before each operation on the disk to `look`, with the act.
+/// Performs acts, and gives what there was before each operation on the disk to `look`, with the
+/// act.
 fn each_step(
     stage: &mut Stage,
     acts: &[Act],
@@ -97,8 +98,8 @@ pub(super) fn crash_everywhere(
     Ok(report)
 }
 
-/// Opens what a crash has left; with an author also what a crash leaves while that is opened, and goes on. Gives the
-/// number of further states.
+/// Opens what a crash has left; with an author also what a crash leaves while that is opened, and
+/// goes on. Gives the number of further states.
 fn recover(
     after: State,
     allowed: &[Model],
@@ -129,7 +130,8 @@ fn recover(
     Ok(states + 1)
 }
 
-/// Stops the program at some steps; another one goes on, and the machine crashes at each of its steps.
+/// Stops the program at some steps; another one goes on, and the machine crashes at each of its
+/// steps.
 fn kill_everywhere(shape: RecordShape, seed: u64, effort: Effort) -> Found<Report> {
     let mut author = Author::new(shape, seed, 3 * effort.capacity as u64, false);
     let mut stage = Stage::new(Simulated::default().with_memory(), shape, effort.capacity)

@@ -64,8 +64,8 @@ impl Model {
 pub(super) struct Story {
     /// After each act that changes something; at first what was there before.
     models: Vec<Model>,
-    /// The state that survives a crash of the machine at the least, that of the program, and the damage of a
-    /// record.
+    /// The state that survives a crash of the machine at the least, that of the program, and the
+    /// damage of a record.
     durable: usize,
     logged: usize,
     promised: usize,

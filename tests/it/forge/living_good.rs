@@ -174,8 +174,8 @@ fn several_logs() -> Vec<WrittenVector> {
     ]
 }
 
-/// The log of most torn stores: two records of one operation, and the header of a log of its own number
-/// with the next sequence.
+/// The log of most torn stores: two records of one operation, and the header of a log of its own
+/// number with the next sequence.
 pub fn two_records() -> Log {
     let mut log = Log::new(1, 1, false, false);
     log.push(&[Insert(C, 0, 0)], 0);

@@ -1,6 +1,7 @@
 //! A plain writer of what makes a store living: sections, deletions files and logs.
 //!
-//! It writes what it is told, however wrong that is. Cases change [`Parts`] before they are put together.
+//! It writes what it is told, however wrong that is. Cases change [`Parts`] before they are put
+//! together.
 
 use std::collections::BTreeSet;
 
@@ -154,8 +155,8 @@ impl Log {
         payload
     }
 
-    /// Appends a record whose fields differ from the usual ones as `change` says, which gets header and
-    /// payload with its padding.
+    /// Appends a record whose fields differ from the usual ones as `change` says, which gets header
+    /// and payload with its padding.
     pub fn push_changed(
         &mut self,
         operations: &[Op],

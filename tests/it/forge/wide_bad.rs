@@ -99,7 +99,8 @@ fn shorten(file: &mut BodyFile) {
     file.header.truncate(56);
 }
 
-/// The first of the marks of a part table of 7-bit keys, or of 6-bit ones: they follow a word of starts.
+/// The first of the marks of a part table of 7-bit keys, or of 6-bit ones: they follow a word of
+/// starts.
 const MARKS: usize = 64;
 
 fn bit(part: &BodyFile, at: usize) -> bool {

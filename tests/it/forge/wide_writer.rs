@@ -17,8 +17,8 @@ pub struct WideSpec {
     pub masks: Vec<Vec<usize>>,
 }
 
-/// A fingerprint of any width of a number, in whose order they are: the least significant byte first. Of 32 bits it is
-/// the number; of more than 64 the words behind the first one are others.
+/// A fingerprint of any width of a number, in whose order they are: the least significant byte
+/// first. Of 32 bits it is the number; of more than 64 the words behind the first one are others.
 pub fn widen(number: u64, bits: u16) -> Vec<u8> {
     if bits < 64 {
         return number.to_le_bytes()[..usize::from(bits / 8)].to_vec();

@@ -105,7 +105,8 @@ fn chunks_start(body_start: usize) -> usize {
 }
 
 impl OpenIds {
-    /// Checks all that applies to the body, where the blocks of table 0 have so many keys each: the ids of each fingerprint.
+    /// Checks all that applies to the body, where the blocks of table 0 have so many keys each: the
+    /// ids of each fingerprint.
     pub fn read(&self, segment: &SegmentEntry, blocks: &[u64]) -> Checked<Vec<Vec<u64>>> {
         let body_bytes: u128 = self.body.iter().sum();
         let body_part = &self.file[self.body_start..][..body_bytes as usize];

@@ -102,7 +102,8 @@ impl PlainSegment {
 }
 
 impl PlainStore {
-    /// What the store holds, in the order in which it stands there: some of it perhaps several times.
+    /// What the store holds, in the order in which it stands there: some of it perhaps several
+    /// times.
     pub fn held(&self) -> Vec<Held> {
         let of_files = self.segments.iter().flat_map(|segment| {
             segment.deletions.iter().map(|deletion| (deletion, Place::Segment(segment.number)))
@@ -176,7 +177,8 @@ impl PlainStore {
     }
 }
 
-/// Whether a deletion that was written at `from` hides what was written at `place`, with this sequence.
+/// Whether a deletion that was written at `from` hides what was written at `place`, with this
+/// sequence.
 fn hides(deletion: &PlainDeletion, from: Place, held: &Held, sequence: u64, place: Place) -> bool {
     let later = match (from, place) {
         (Place::Segment(from), Place::Segment(number)) if is(Wrong::HidesByNumber) => number < from,

@@ -150,8 +150,9 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "BITS", value_parser = bits)]
     pub bits: Option<u32>,
 
-    /// Measure one copy of the fingerprints with tables of so many parts of their bits, in place of designs; 32 and
-    /// 64 bits have designs unless it is given, with numbers or without [default: what is predicted to be fast]
+    /// Measure one copy of the fingerprints with tables of so many parts of their bits, in place of
+    /// designs; 32 and 64 bits have designs unless it is given, with numbers or without [default:
+    /// what is predicted to be fast]
     #[arg(long, value_name = "N,...", num_args = 0.., value_delimiter = ',')]
     pub parts: Option<Vec<u16>>,
 
@@ -180,8 +181,8 @@ pub struct MeasureArgs {
     #[arg(long, default_value = "auto,16", value_delimiter = ',', value_name = "L,...")]
     pub low_bits: Vec<LowBits>,
 
-    /// Also measure the paper's designs as it packs them: 20, 16, 10 and 4 tables, xor, L = 0, blocks
-    /// of 1024 bytes
+    /// Also measure the paper's designs as it packs them: 20, 16, 10 and 4 tables, xor, L = 0,
+    /// blocks of 1024 bytes
     #[arg(long)]
     pub paper: bool,
 

@@ -1,19 +1,20 @@
 //! `fpstore bench compare`: what got slower between two sweeps, beyond noise.
 //!
-//! A configuration has a median latency in each round; rounds are spread over the sweep. Of these the
-//! lower quartile counts: what else a machine does makes rounds slower, never faster. A change is told
-//! if, in logarithms, it exceeds the greater of
+//! A configuration has a median latency in each round; rounds are spread over the sweep. Of these
+//! the lower quartile counts: what else a machine does makes rounds slower, never faster. A change
+//! is told if, in logarithms, it exceeds the greater of
 //!
 //! * the least change that is asked for, and
-//! * four standard errors of the difference, from the median absolute deviations of the rounds on both
-//!   sides;
+//! * four standard errors of the difference, from the median absolute deviations of the rounds on
+//!   both sides;
 //!
-//! and beyond that what a piece of work changed by, in the same direction, that has nothing to do with
-//! stores and was timed beside every round: where the machine was slower as a whole, nothing else was.
+//! and beyond that what a piece of work changed by, in the same direction, that has nothing to do
+//! with stores and was timed beside every round: where the machine was slower as a whole, nothing
+//! else was.
 //!
-//! A change of all configurations alike is found at less, by their number: the median change is told if
-//! it exceeds half of the least change, beyond the median of what the other work changed by, and if
-//! nine configurations of ten changed in that direction.
+//! A change of all configurations alike is found at less, by their number: the median change is
+//! told if it exceeds half of the least change, beyond the median of what the other work changed
+//! by, and if nine configurations of ten changed in that direction.
 
 use std::process::ExitCode;
 

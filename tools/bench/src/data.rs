@@ -1,15 +1,15 @@
 //! Sets to measure: read from files, or drawn from a stated model with a fixed seed.
 //!
-//! The models are these. Every number comes from xoshiro256++, seeded with [`SEED`], so a model gives
-//! the same set everywhere.
+//! The models are these. Every number comes from xoshiro256++, seeded with [`SEED`], so a model
+//! gives the same set everywhere.
 //!
 //! * **uniform**: every fingerprint is uniform over all of its width.
 //! * **clustered**: clusters of near duplicates. A centre is uniform; the size of a cluster follows
 //!   the power law P(s) ~ s^-2.5 for s from 1 to 1000; every member but the centre has 1 to 4
 //!   distinct random bits of the centre flipped, each number of flips as often.
 //! * **skewed**: long shared prefixes. The first 16 bits are one of 2^16 prefixes, of which the one
-//!   of rank r comes with the probability ~ 1/r (Zipf); ranks are spread over the prefixes by an odd
-//!   factor. The other bits are uniform.
+//!   of rank r comes with the probability ~ 1/r (Zipf); ranks are spread over the prefixes by an
+//!   odd factor. The other bits are uniform.
 
 use std::path::PathBuf;
 

@@ -42,10 +42,10 @@ pub fn slower_than_best(point: Point, others: &[Point]) -> f64 {
     point.latency / no_larger.map(|other| other.latency).fold(point.latency, f64::min) - 1.0
 }
 
-/// The numbers of the points that are worth having, with their roles, from small to fast: those with
-/// the best products of space and time that weigh space or time more, and the knee of the front
-/// between them, which lies farthest below the straight line from the one to the other, both on
-/// logarithmic scales. Each is on the front. Where they coincide there are fewer than three.
+/// The numbers of the points that are worth having, with their roles, from small to fast: those
+/// with the best products of space and time that weigh space or time more, and the knee of the
+/// front between them, which lies farthest below the straight line from the one to the other, both
+/// on logarithmic scales. Each is on the front. Where they coincide there are fewer than three.
 pub fn recommend(points: &[Point]) -> Vec<(&'static str, usize)> {
     let best = |space: f64, time: f64| {
         let score = |&number: &usize| points[number].score(space, time);

@@ -8,7 +8,8 @@ use fpstore_cli::failure::Failure;
 
 use super::results::{Predicted, Steps};
 
-/// Numbers of parts whose searches take longer than so many times the least are not measured unless they are asked for.
+/// Numbers of parts whose searches take longer than so many times the least are not measured unless
+/// they are asked for.
 const LONGEST: f64 = 4.0;
 /// What is behind the name of a design with short tables.
 pub const SHORT: &str = ":short";
@@ -238,7 +239,8 @@ impl Configuration {
     }
 }
 
-/// These numbers of parts; where none are given those that are predicted to be hardly slower than the fastest.
+/// These numbers of parts; where none are given those that are predicted to be hardly slower than
+/// the fastest.
 ///
 /// # Errors
 ///
@@ -301,7 +303,8 @@ impl Tables {
 }
 
 /// All configurations, each once, in the order in which a sweep that runs out of time should have
-/// taken them: every design and size of blocks with the first codec and width, then with the others.
+/// taken them: every design and size of blocks with the first codec and width, then with the
+/// others.
 pub fn configurations(
     designs: &[DesignWish],
     sizes: &[u32],

@@ -325,8 +325,8 @@ fn command_line() -> String {
     std::iter::once("fpstore bench".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-/// Takes the number of the first signal that stops a command, so that the stores that were built are removed;
-/// a second one ends the process at once.
+/// Takes the number of the first signal that stops a command, so that the stores that were built
+/// are removed; a second one ends the process at once.
 fn watch_signals() -> Result<Arc<AtomicUsize>, Failure> {
     let signal = Arc::new(AtomicUsize::new(0));
     #[cfg(unix)]

@@ -1,8 +1,8 @@
 //! How quiet the machine was while it measured, and what is not to be believed if it was not.
 //!
 //! Beside every round a fixed piece of other work is timed
-//! ([`Reference`](super::timing::Reference)). On a quiet machine it always takes the same time; where
-//! it does not, latencies vary as much. What else runs all the time shows only in the load.
+//! ([`Reference`](super::timing::Reference)). On a quiet machine it always takes the same time;
+//! where it does not, latencies vary as much. What else runs all the time shows only in the load.
 
 use std::fs;
 

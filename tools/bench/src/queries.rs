@@ -30,9 +30,9 @@ pub struct Origin {
 }
 
 impl<F: Fingerprint> Queries<F> {
-    /// `count` queries for a set that is not empty: of every four one is stored, two are stored ones
-    /// with 0 to 3 bits flipped, and one is uniform. So every prefix is such a mix. Of other widths it is up to as
-    /// many flips as matches may have.
+    /// `count` queries for a set that is not empty: of every four one is stored, two are stored
+    /// ones with 0 to 3 bits flipped, and one is uniform. So every prefix is such a mix. Of other
+    /// widths it is up to as many flips as matches may have.
     pub fn mix(set: &[F], count: usize, radius: u32) -> Self {
         let mut random = Random::seed_from_u64(SEED);
         let most_flips = if F::BITS == u64::BITS { MOST_FLIPS } else { radius };

@@ -20,8 +20,8 @@ const SMALL: usize = 100_000;
 /// A run is everything that begins with the same bits, so many.
 const RUN_BITS: u32 = 13;
 
-/// A sample of the distinct fingerprints of a set that is too large to look at whole. Single ones tell
-/// how they are spread, whole runs of the sorted set how they are coded.
+/// A sample of the distinct fingerprints of a set that is too large to look at whole. Single ones
+/// tell how they are spread, whole runs of the sorted set how they are coded.
 #[derive(Default)]
 pub struct Sampler<F> {
     single: Vec<F>,
@@ -41,8 +41,8 @@ pub struct Kept<F> {
 }
 
 impl<F: Fingerprint> Sampler<F> {
-    /// Looks at some fingerprints. Whether one is kept depends on its value alone, so that copies of
-    /// it do not count.
+    /// Looks at some fingerprints. Whether one is kept depends on its value alone, so that copies
+    /// of it do not count.
     pub fn take(&mut self, fingerprints: &[F]) {
         self.read += fingerprints.len() as u64;
         let room = SMALL.saturating_sub(self.first.len());
@@ -87,7 +87,8 @@ impl<F: Fingerprint> Kept<F> {
     }
 }
 
-/// Fingerprints as a planner of tables takes them, narrow ones in the upper half; `None` of those that have no tables.
+/// Fingerprints as a planner of tables takes them, narrow ones in the upper half; `None` of those
+/// that have no tables.
 #[expect(clippy::ptr_arg, reason = "a slice is not `Any`")]
 pub fn keys_of<F: Fingerprint>(fingerprints: &Vec<F>) -> Option<Cow<'_, [u64]>> {
     if F::BITS > u64::BITS {

@@ -263,8 +263,8 @@ pub struct Recommended {
 pub struct QuickCheck {
     pub role: String,
     pub id: String,
-    /// The share by which both its bytes and its latency would have to shrink until nothing is better
-    /// in both; 0 on the front.
+    /// The share by which both its bytes and its latency would have to shrink until nothing is
+    /// better in both; 0 on the front.
     pub from_front: f64,
     /// By how much its latency exceeds the least of those that are no larger, as a share.
     pub slower_than_best: f64,

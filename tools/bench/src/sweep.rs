@@ -1,10 +1,10 @@
 //! The sweep: packs every configuration once, and measures them in rounds.
 //!
 //! Configurations are measured in groups whose stores fit onto the disk together. Every round goes
-//! over the whole group, forwards and backwards in turn, so that what else the machine does meanwhile
-//! hits all of them alike. In its turn a configuration is warmed with other queries first; what it
-//! finds in the caches are the parts of the store that every search uses, not the blocks of this
-//! very query.
+//! over the whole group, forwards and backwards in turn, so that what else the machine does
+//! meanwhile hits all of them alike. In its turn a configuration is warmed with other queries
+//! first; what it finds in the caches are the parts of the store that every search uses, not the
+//! blocks of this very query.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

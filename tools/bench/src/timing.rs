@@ -37,8 +37,8 @@ pub fn time_each<F: Fingerprint>(
     Ok(samples)
 }
 
-/// A piece of work that has nothing to do with stores, and suffers from what else a machine does as a
-/// search does: compares 32 fingerprints at each of a thousand places.
+/// A piece of work that has nothing to do with stores, and suffers from what else a machine does as
+/// a search does: compares 32 fingerprints at each of a thousand places.
 pub struct Reference<'a, F> {
     set: &'a [F],
 }

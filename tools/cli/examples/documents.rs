@@ -1,13 +1,16 @@
-//! Writes a corpus with planted duplicates as JSON lines, compressed with zstd, to measure `corpus dedup` by:
+//! Writes a corpus with planted duplicates as JSON lines, compressed with zstd, to measure `corpus
+//! dedup` by:
 //!
 //! ```sh
 //! cargo run --release -p fpstore-cli --example documents 2000000 > corpus.jsonl.zst
-//! fpstore corpus dedup corpus.jsonl.zst --id-column id --recipe onebit-256 -k 40 -o clean --removed jsonl
+//! fpstore corpus dedup corpus.jsonl.zst --id-column id --recipe onebit-256 -k 40 -o clean \
+//!     --removed jsonl
 //! grep -c '"id":"near' clean/removed.jsonl
 //! ```
 //!
-//! Documents have some 2 KB of words of a skewed vocabulary. One in 20 is that of an earlier document, and one in 20 has 1% to 4% of the words of an
-//! earlier one replaced; ids begin with `equal`, `near` or `own`. The counts go to standard error.
+//! Documents have some 2 KB of words of a skewed vocabulary. One in 20 is that of an earlier
+//! document, and one in 20 has 1% to 4% of the words of an earlier one replaced; ids begin with
+//! `equal`, `near` or `own`. The counts go to standard error.
 
 use std::io::{self, Write};
 

@@ -1,8 +1,10 @@
-//! The allocator of the program: a refusal of the system ends it with one line and the code of an error.
+//! The allocator of the program: a refusal of the system ends it with one line and the code of an
+//! error.
 //!
-//! By default a refused allocation ends a Rust program by abort, with the code of a crash. Here it ends at once too, and
-//! nothing is cleaned up: files are as after a kill, which all that is written here survives. The program installs it
-//! (`main.rs`); who uses the library, or the package for Python, keeps the allocator that they have.
+//! By default a refused allocation ends a Rust program by abort, with the code of a crash. Here it
+//! ends at once too, and nothing is cleaned up: files are as after a kill, which all that is
+//! written here survives. The program installs it (`main.rs`); who uses the library, or the package
+//! for Python, keeps the allocator that they have.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -12,7 +14,8 @@ thread_local! {
     static FALLIBLE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does something of which a refused allocation is no end: it tries to reserve, and has its own words for that.
+/// Does something of which a refused allocation is no end: it tries to reserve, and has its own
+/// words for that.
 pub fn fallibly<T>(reserve: impl FnOnce() -> T) -> T {
     FALLIBLE.set(true);
     let reserved = reserve();
@@ -23,8 +26,8 @@ pub fn fallibly<T>(reserve: impl FnOnce() -> T) -> T {
 /// The allocator of the system, which ends the process where it gives nothing.
 pub struct OrEnd;
 
-// SAFETY: each call is passed to `System` as it is, which keeps the contract; what it gives is given on, and where that
-// is null the process ends, or the caller is told so.
+// SAFETY: each call is passed to `System` as it is, which keeps the contract; what it gives is
+// given on, and where that is null the process ends, or the caller is told so.
 unsafe impl GlobalAlloc for OrEnd {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -84,7 +87,8 @@ fn end(bytes: usize) -> ! {
     line.push(b"fpstore: out of memory: the system refuses ");
     line.push_number(bytes);
     line.push(b" bytes; allow more (`ulimit -v`, the limit of the container), or give a smaller --memory\n");
-    // SAFETY: the bytes live until the call returns; nothing can be done where they cannot be written.
+    // SAFETY: the bytes live until the call returns; nothing can be done where they cannot be
+    // written.
     unsafe { libc::write(libc::STDERR_FILENO, line.text.as_ptr().cast(), line.length) };
     // SAFETY: ends the process without running anything, as a kill does.
     unsafe { libc::_exit(2) }

@@ -1,5 +1,5 @@
-//! `fpstore bench`: hands over to a program of its own, as its benchmarks need much that the tool does
-//! not.
+//! `fpstore bench`: hands over to a program of its own, as its benchmarks need much that the tool
+//! does not.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,5 @@
-//! What commands that look at texts have in common: the recipe, and the table of document frequencies that some need.
+//! What commands that look at texts have in common: the recipe, and the table of document
+//! frequencies that some need.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,8 @@ const MAX_TABLE_BYTES: u64 = 1 << 32;
 /// How texts become fingerprints.
 #[derive(clap::Args, Clone, Debug)]
 pub struct RecipeArgs {
-    /// The recipe: the name of a preset, words that replace those of its line behind it (`simhash-64 n=5`),
-    /// or a whole line; `fpstore fingerprint --list` shows them
+    /// The recipe: the name of a preset, words that replace those of its line behind it
+    /// (`simhash-64 n=5`), or a whole line; `fpstore fingerprint --list` shows them
     #[arg(long, value_name = "RECIPE")]
     pub recipe: Option<String>,
 
@@ -53,7 +54,8 @@ pub fn parse_with(given: &str, table: &Table) -> Result<Recipe, Failure> {
         .map_err(|error| refused(given, &error))
 }
 
-/// Reads a recipe whose table may be left open: then it names one that there is not, for who looks at the rest of it, or makes the table.
+/// Reads a recipe whose table may be left open: then it names one that there is not, for who looks
+/// at the rest of it, or makes the table.
 pub fn with_any_table(given: &str) -> Result<Recipe, Failure> {
     let none = "0".repeat(32);
     let named = || format!("{given} table={none}").parse();

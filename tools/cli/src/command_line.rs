@@ -12,12 +12,13 @@ use crate::closed;
 use crate::failure::Failure;
 use crate::global;
 
-/// Reads a command line, which begins with the name of the program. What is wrong with it is told in
-/// one line, as every error; `None` stands for a request for help or the version, which is done.
+/// Reads a command line, which begins with the name of the program. What is wrong with it is told
+/// in one line, as every error; `None` stands for a request for help or the version, which is done.
 ///
 /// # Errors
 ///
-/// [`Failure::Usage`]; [`Failure::NoOutput`], [`Failure::Output`] and [`Failure::ClosedPipe`] where help cannot be written.
+/// [`Failure::Usage`]; [`Failure::NoOutput`], [`Failure::Output`] and [`Failure::ClosedPipe`] where
+/// help cannot be written.
 pub fn read<P: Parser>(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Option<P>, Failure> {

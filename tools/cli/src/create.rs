@@ -49,8 +49,8 @@ pub struct Args {
     #[command(flatten)]
     layout: LayoutArgs,
 
-    /// By which recipe the fingerprints will be made: the name of a preset of `fpstore fingerprint --list`, its line, or
-    /// a line of your own such as `pdq/1`
+    /// By which recipe the fingerprints will be made: the name of a preset of `fpstore fingerprint
+    /// --list`, its line, or a line of your own such as `pdq/1`
     #[arg(long, value_name = "LINE", value_parser = recipes::line)]
     recipe: Option<String>,
 

@@ -29,8 +29,8 @@ pub struct Feed<'a> {
     pub reading: &'a Options,
     /// Whether of records that were skipped only the number is told.
     pub quiet: bool,
-    /// Whether what comes through a pipe is handed on as soon as it is there, and of an input with a fault what
-    /// stands before it.
+    /// Whether what comes through a pipe is handed on as soon as it is there, and of an input with
+    /// a fault what stands before it.
     pub follow: bool,
     /// Whether stores among the inputs give their ids.
     pub stored_ids: bool,
@@ -175,8 +175,8 @@ impl Feed<'_> {
     }
 }
 
-/// The fingerprints among the arguments of a command, all of which must be sound; none if there are no
-/// arguments.
+/// The fingerprints among the arguments of a command, all of which must be sound; none if there are
+/// no arguments.
 pub fn of_arguments<F: Fingerprint>(
     arguments: &[String],
     options: &Options,
@@ -200,7 +200,8 @@ pub fn of_arguments<F: Fingerprint>(
     Ok(records)
 }
 
-/// Bits of the fingerprints of the first of these inputs that tells; 64 if none does. Pipes cannot be asked.
+/// Bits of the fingerprints of the first of these inputs that tells; 64 if none does. Pipes cannot
+/// be asked.
 pub fn told_width(inputs: &[PathBuf], reading: &Options) -> Result<u32, Failure> {
     for path in inputs {
         if is_store(path) {

@@ -65,8 +65,8 @@ impl<T: Send + 'static> Interruptible<T> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The signal that stopped the session. If another thread is about to end the process because of
-    /// it, this one waits for that.
+    /// The signal that stopped the session. If another thread is about to end the process because
+    /// of it, this one waits for that.
     pub fn signal(&self) -> Option<i32> {
         let signal = Some(self.signal.load(Ordering::SeqCst)).filter(|&signal| signal > 0);
         while signal.is_some() && self.ending.swap(true, Ordering::SeqCst) {
@@ -132,8 +132,8 @@ pub fn on_first_signal(act: impl Fn(i32) + Send + Sync + 'static) -> Result<(), 
 }
 
 /// From now on the first signal is handed to `act`, on a thread of its own, and a second SIGINT or
-/// SIGTERM ends the process. A second SIGHUP does not: where a terminal is closed, its shell and the
-/// system each send one.
+/// SIGTERM ends the process. A second SIGHUP does not: where a terminal is closed, its shell and
+/// the system each send one.
 #[cfg(unix)]
 fn on_signal(act: impl Fn(i32) + Send + Sync + 'static) -> Result<(), Failure> {
     use signal_hook::consts::SIGHUP;
@@ -174,8 +174,8 @@ pub fn watched() -> Vec<i32> {
     signals.iter().copied().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
 }
 
-/// A bit for each signal that is ignored, the lowest one for signal 1. Linux tells it without unsafe
-/// code; elsewhere it is not known.
+/// A bit for each signal that is ignored, the lowest one for signal 1. Linux tells it without
+/// unsafe code; elsewhere it is not known.
 #[cfg(unix)]
 fn ignored() -> Option<u64> {
     ignored_in(&std::fs::read_to_string("/proc/self/status").ok()?)

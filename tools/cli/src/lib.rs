@@ -5,8 +5,8 @@
 //!
 //! [`main`] maps the outcome of a subcommand to an exit code: 0 for success (for `query`: something
 //! matched), 1 for a query without a match and for a comparison of benchmarks that found something
-//! slower, 2 for an error, 129, 130 and 143 for a command that SIGHUP, SIGINT or SIGTERM stopped. Results go to
-//! standard output; progress and the one line of an error go to standard error.
+//! slower, 2 for an error, 129, 130 and 143 for a command that SIGHUP, SIGINT or SIGTERM stopped.
+//! Results go to standard output; progress and the one line of an error go to standard error.
 
 #[allow(unsafe_code, reason = "an allocator is unsafe to be")]
 pub mod allocator;

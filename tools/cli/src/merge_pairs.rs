@@ -64,12 +64,13 @@ pub struct Args {
     #[arg(required = true, value_name = "FILES")]
     input: Vec<PathBuf>,
 
-    /// Format of the input; raw integers are never guessed [default: tsv or parquet, as each file begins]
+    /// Format of the input; raw integers are never guessed [default: tsv or parquet, as each file
+    /// begins]
     #[arg(long, value_enum, hide_possible_values = true, value_name = "tsv|u64le|u32le|parquet")]
     format: Option<PairFormat>,
 
-    /// Bits of the fingerprints of raw integers: 32, 64, 128 or 256 [default: 64; TSV and Parquet tell
-    /// them]
+    /// Bits of the fingerprints of raw integers: 32, 64, 128 or 256 [default: 64; TSV and Parquet
+    /// tell them]
     #[arg(long, value_name = "BITS", value_parser = bits)]
     bits: Option<u32>,
 

@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::closed;
 use crate::failure::Failure;
 
-/// Says something on standard error. Unlike `eprintln!` it goes on where that is full or its reader is gone: what is said there is no result.
+/// Says something on standard error. Unlike `eprintln!` it goes on where that is full or its reader
+/// is gone: what is said there is no result.
 macro_rules! say {
     ($($part:tt)*) => {{
         use std::io::Write as _;

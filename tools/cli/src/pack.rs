@@ -94,8 +94,8 @@ pub struct Args {
     #[arg(hide_short_help = true)]
     bits: Option<u32>,
 
-    /// By which recipe the fingerprints were made: the name of a preset of `fpstore fingerprint --list`, its line, or a
-    /// line of your own such as `pdq/1` [default: what the inputs say]
+    /// By which recipe the fingerprints were made: the name of a preset of `fpstore fingerprint
+    /// --list`, its line, or a line of your own such as `pdq/1` [default: what the inputs say]
     #[arg(long, value_name = "LINE", value_parser = recipes::line)]
     #[arg(hide_short_help = true)]
     recipe: Option<String>,

@@ -1,6 +1,7 @@
 //! The recipe of the fingerprints that a command puts together: one, or none that anybody knows of.
 //!
-//! Stores and files of Parquet say by which recipe their fingerprints were made; texts, raw integers and pipes cannot.
+//! Stores and files of Parquet say by which recipe their fingerprints were made; texts, raw
+//! integers and pipes cannot.
 
 use std::fmt::Display;
 
@@ -12,8 +13,8 @@ use crate::output::say;
 /// How the lines of the text crate begin.
 const TEXT: &str = "text/";
 
-/// Reads the recipe that an option gives: the name of a preset, a line of a recipe for texts, or another line, which begins with a name
-/// and a version.
+/// Reads the recipe that an option gives: the name of a preset, a line of a recipe for texts, or
+/// another line, which begins with a name and a version.
 pub fn line(given: &str) -> Result<String, String> {
     let first = given.split(' ').next().unwrap_or_default();
     let is_own = first.contains('/') && !first.starts_with(TEXT);
@@ -28,7 +29,8 @@ pub fn line(given: &str) -> Result<String, String> {
     }
 }
 
-/// The bits of the fingerprints that a recipe for texts makes; `None` of other lines, of which nobody here knows them.
+/// The bits of the fingerprints that a recipe for texts makes; `None` of other lines, of which
+/// nobody here knows them.
 pub fn bits(line: &str) -> Option<u32> {
     line.parse::<Recipe>().ok().map(|recipe| recipe.bits())
 }
@@ -119,7 +121,8 @@ impl Recipes {
         self.line().and_then(k)
     }
 
-    /// Tells on standard error that somebody says nothing, where somebody else does: so nobody knows whether they go together.
+    /// Tells on standard error that somebody says nothing, where somebody else does: so nobody
+    /// knows whether they go together.
     pub fn tell(&self) {
         if let (Some((who, line)), Some(silent), false) = (&self.known, &self.silent, self.is_given)
         {

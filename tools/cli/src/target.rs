@@ -1,8 +1,8 @@
 //! Files of results, which appear when they are whole.
 //!
-//! A name may lead elsewhere: the file behind a link is replaced, and the link stays. Devices, pipes
-//! and descriptors such as `/dev/stdout` are written through, with `--force` and without, as a shell does
-//! it; nothing takes their place.
+//! A name may lead elsewhere: the file behind a link is replaced, and the link stays. Devices,
+//! pipes and descriptors such as `/dev/stdout` are written through, with `--force` and without, as
+//! a shell does it; nothing takes their place.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -39,8 +39,8 @@ impl TargetArgs {
         self.output.as_deref().filter(|path| !is_stdin(path))
     }
 
-    /// Claims the file, if one is given, or finds out whether standard output takes the results. `used` is
-    /// what the command reads.
+    /// Claims the file, if one is given, or finds out whether standard output takes the results.
+    /// `used` is what the command reads.
     pub fn claim(&self, used: &Used<'_>) -> Result<Option<Target>, Failure> {
         match self.file() {
             Some(path) => Target::claim(path, self.force, used).map(Some),
@@ -53,8 +53,9 @@ impl TargetArgs {
     }
 }
 
-/// A file that is being written, and does not have its name yet. Dropping it before [`Target::commit`]
-/// removes what was written, unless another process is to go on with it. Or what is written through.
+/// A file that is being written, and does not have its name yet. Dropping it before
+/// [`Target::commit`] removes what was written, unless another process is to go on with it. Or what
+/// is written through.
 pub struct Target {
     /// The name as it was given.
     path: PathBuf,
@@ -76,8 +77,8 @@ enum Written {
 }
 
 impl Target {
-    /// Checks that a file may come to be at `path`, and is none of those that are `used`; and creates
-    /// a temporary one beside it. `-` is standard output.
+    /// Checks that a file may come to be at `path`, and is none of those that are `used`; and
+    /// creates a temporary one beside it. `-` is standard output.
     pub fn claim(path: &Path, force: bool, used: &Used<'_>) -> Result<Self, Failure> {
         if is_stdin(path) {
             used.check_stdout()?;
@@ -97,8 +98,8 @@ impl Target {
         Ok(Self::new(path, place, force, Written::Temporary(temporary)))
     }
 
-    /// As [`Self::claim`], of a file that can be gone on with: FILE.part, created here, or left by a
-    /// process that was stopped, with what it wrote. It stays until it is whole.
+    /// As [`Self::claim`], of a file that can be gone on with: FILE.part, created here, or left by
+    /// a process that was stopped, with what it wrote. It stays until it is whole.
     pub fn claim_part(path: &Path, force: bool, used: &Used<'_>) -> Result<Self, Failure> {
         let Destination::File(place) = look(path, force, used)? else {
             let what = "is no regular file, so that nobody can go on with it; leave --resume out";

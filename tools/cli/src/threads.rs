@@ -1,5 +1,5 @@
-//! With how many threads a command runs, and how they are started: what the system refuses is an error, and work
-//! for which it starts fewer goes on with those.
+//! With how many threads a command runs, and how they are started: what the system refuses is an
+//! error, and work for which it starts fewer goes on with those.
 
 use std::io;
 use std::sync::Arc;

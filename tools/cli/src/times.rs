@@ -14,7 +14,8 @@ const FOREVER: Duration = Duration::from_secs(1 << 40);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length(pub Duration);
 
-/// A point in time: seconds since 1970, a date or a time in UTC as ISO 8601 has it, or how long ago it was.
+/// A point in time: seconds since 1970, a date or a time in UTC as ISO 8601 has it, or how long ago
+/// it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment(pub SystemTime);
 

@@ -1,4 +1,5 @@
-//! `fpstore flush`, `merge` and `expire`: what a writer does with segments, at once instead of in time.
+//! `fpstore flush`, `merge` and `expire`: what a writer does with segments, at once instead of in
+//! time.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -12,7 +12,8 @@ const HOT_SHARE: u64 = 8;
 /// Time between two looks at what others have written, while queries come through a pipe.
 const LOOKS: Duration = Duration::from_millis(100);
 
-/// Calls a function for fingerprints of so many bits: `for_width!(bits, run(&args))` calls `run::<F>(&args)`.
+/// Calls a function for fingerprints of so many bits: `for_width!(bits, run(&args))` calls
+/// `run::<F>(&args)`.
 #[macro_export]
 macro_rules! for_width {
     ($bits:expr, $function:ident($($argument:expr),*)) => {
@@ -46,7 +47,8 @@ pub fn open_within<F: Fingerprint>(path: &Path, memory: u64) -> Result<Store<F>,
     Ok(options.width::<F>().open(path)?)
 }
 
-/// Refuses raw integers, if an output has that name, which are no words of fingerprints of so many bits.
+/// Refuses raw integers, if an output has that name, which are no words of fingerprints of so many
+/// bits.
 pub fn check_raw(command: &str, output: Option<&str>, bits: u32) -> Result<(), Failure> {
     let right = if bits < u64::BITS { "u32le" } else { "u64le" };
     match output {

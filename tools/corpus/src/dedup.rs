@@ -45,7 +45,8 @@ const LEAST_MEMORY: u64 = 32 << 20;
 /// let recipe = "onebit-256".parse()?;
 /// let dedup = Dedup::new(Fingerprinter::new(&recipe)?).k(40)?.keep(Keep::Longest);
 /// let mut session = dedup.session()?;
-/// session.add(["to be or not to be", "a rose is a rose", "To be, or not to be?"].map(Document::of))?;
+/// let texts = ["to be or not to be", "a rose is a rose", "To be, or not to be?"];
+/// session.add(texts.map(Document::of))?;
 /// let decided = session.finish()?;
 /// assert_eq!([0, 1, 2].map(|document| decided.keeps(document)), [false, true, true]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -76,7 +76,8 @@ impl<F: Width> Answers<F> {
         Ok(all)
     }
 
-    /// Reads the ids of all matches with so many threads, 0 for one for each core. Ends early where it is cancelled.
+    /// Reads the ids of all matches with so many threads, 0 for one for each core. Ends early where
+    /// it is cancelled.
     ///
     /// # Errors
     ///
@@ -135,8 +136,8 @@ impl<F: Width> Answers<F> {
         PyTuple::new(py, all)
     }
 
-    /// As a stream of Arrow with a row for each match: the number of the query, fingerprint, distance, and with ids a list of
-    /// these.
+    /// As a stream of Arrow with a row for each match: the number of the query, fingerprint,
+    /// distance, and with ids a list of these.
     pub fn into_arrow(self) -> PyResult<ArrowStream> {
         let mut fields = vec![
             Field::new("query", DataType::UInt64, false),

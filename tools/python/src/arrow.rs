@@ -18,8 +18,9 @@ use super::width::Width;
 /// Rows of a batch of clusters.
 const ROWS: usize = 1 << 16;
 
-/// A stream of Arrow, which can be read once: `pyarrow.table(stream)`, `polars.DataFrame(stream)`, duckdb, or
-/// `pyarrow.RecordBatchReader.from_stream(stream)` for batch by batch. Whoever stops reading stops the work.
+/// A stream of Arrow, which can be read once: `pyarrow.table(stream)`, `polars.DataFrame(stream)`,
+/// duckdb, or `pyarrow.RecordBatchReader.from_stream(stream)` for batch by batch. Whoever stops
+/// reading stops the work.
 #[pyclass(frozen, module = "fpstore")]
 pub struct ArrowStream(Py<PyRecordBatchReader>);
 

@@ -61,7 +61,8 @@ pub fn of_corpus(error: fpstore_corpus::Error) -> PyErr {
     }
 }
 
-/// The exception of an error of the library. Wrong options are `ValueError`, what the system refuses `OSError`.
+/// The exception of an error of the library. Wrong options are `ValueError`, what the system
+/// refuses `OSError`.
 pub fn of(error: fpstore::Error) -> PyErr {
     let text = error.to_string();
     match error.kind() {

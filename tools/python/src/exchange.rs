@@ -1,4 +1,5 @@
-//! A join that is spread over processes: what each of them sends, and what it does with what it received.
+//! A join that is spread over processes: what each of them sends, and what it does with what it
+//! received.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -61,14 +62,17 @@ type Cells = (Vec<u32>, Vec<u32>, Vec<u64>);
 /// What an exchange was made of: rows, k, bits, parts, tasks, heavy cells.
 type Arguments = (u64, u32, u32, u32, u32, Cells);
 
-/// A self-join that is spread over processes which know nothing of each other, such as the tasks of a cluster.
+/// A self-join that is spread over processes which know nothing of each other, such as the tasks of
+/// a cluster.
 ///
-/// Every fingerprint is sent to one *unit* of each table; what a *task* has received of its units is joined by `pairs`. All tasks
-/// together give each pair within k once. Who sends and who joins make an exchange of the same arguments (it can be pickled).
+/// Every fingerprint is sent to one *unit* of each table; what a *task* has received of its units
+/// is joined by `pairs`. All tasks together give each pair within k once. Who sends and who joins
+/// make an exchange of the same arguments (it can be pickled).
 ///
-/// `rows` is about how many fingerprints there are, `tasks` about how many tasks are wished, `parts` into how many parts the bits are
-/// cut (k + 1 unless it is given; more make more tables with wider tops). `heavy` are cells with many fingerprints, as `Census.heavy` gives
-/// them: those with too much work for one task are split.
+/// `rows` is about how many fingerprints there are, `tasks` about how many tasks are wished,
+/// `parts` into how many parts the bits are cut (k + 1 unless it is given; more make more tables
+/// with wider tops). `heavy` are cells with many fingerprints, as `Census.heavy` gives them: those
+/// with too much work for one task are split.
 #[pyclass(frozen, module = "fpstore")]
 pub struct Exchange {
     any: AnyExchange,
@@ -163,8 +167,10 @@ impl Exchange {
         for_width!(&self.any, one => PyArray1::from_slice(py, one.loads()))
     }
 
-    /// What is sent of fingerprints by one table: a stream of Arrow with a row for each unit, with the columns task (int32, who is to have it), lane (int32, the
-    /// unit and a side of it), rows (int32) and data (binary). `ids` (`uint64`) go with the fingerprints. At most 2^31 bytes of data for one unit.
+    /// What is sent of fingerprints by one table: a stream of Arrow with a row for each unit, with
+    /// the columns task (int32, who is to have it), lane (int32, the unit and a side of it), rows
+    /// (int32) and data (binary). `ids` (`uint64`) go with the fingerprints. At most 2^31 bytes of
+    /// data for one unit.
     #[pyo3(signature = (table, fingerprints, ids=None))]
     fn send(
         &self,
@@ -191,9 +197,10 @@ impl Exchange {
         })
     }
 
-    /// Pairs within k of what a task has received: a stream of Arrow. `received` are the rows that were sent to it, as Arrow batches with the
-    /// columns lane and data. The columns are a, b and distance: fingerprints, each pair of distinct ones once, the smaller first; or, if ids
-    /// were sent (`ids`), of all pairs of records their ids, also of records with equal fingerprints.
+    /// Pairs within k of what a task has received: a stream of Arrow. `received` are the rows that
+    /// were sent to it, as Arrow batches with the columns lane and data. The columns are a, b and
+    /// distance: fingerprints, each pair of distinct ones once, the smaller first; or, if ids were
+    /// sent (`ids`), of all pairs of records their ids, also of records with equal fingerprints.
     #[pyo3(signature = (received, *, ids=false))]
     fn pairs(&self, received: &Bound<'_, PyAny>, ids: bool) -> PyResult<ArrowStream> {
         let (mut units, mut held) = (Units::new(), Vec::new());
@@ -240,7 +247,8 @@ fn data_of(batch: &RecordBatch) -> PyResult<ArrayRef> {
     }
 }
 
-/// Counts fingerprints by the cells to which an `Exchange` of the same k, bits and parts sends them.
+/// Counts fingerprints by the cells to which an `Exchange` of the same k, bits and parts sends
+/// them.
 ///
 /// Memory: 8 bytes per cell, at most 512 KiB per table.
 #[pyclass(module = "fpstore")]
@@ -293,7 +301,8 @@ impl Census {
         Ok(())
     }
 
-    /// Cells with at least this share of the fingerprints, and two at least: arrays of tables (`uint32`), cells (`uint32`) and rows (`uint64`).
+    /// Cells with at least this share of the fingerprints, and two at least: arrays of tables
+    /// (`uint32`), cells (`uint32`) and rows (`uint64`).
     #[pyo3(signature = (share))]
     fn heavy<'py>(&self, py: Python<'py>, share: f64) -> PyResult<Bound<'py, PyTuple>> {
         let least = (self.rows as f64 * share).max(2.0);

@@ -1,4 +1,5 @@
-//! Graphs of pairs of ids, as parts of a larger one are contracted: connected components, and stars.
+//! Graphs of pairs of ids, as parts of a larger one are contracted: connected components, and
+//! stars.
 
 use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -89,9 +90,9 @@ fn root(parents: &mut [u32], mut at: u32) -> u32 {
     at
 }
 
-/// The connected components of a graph whose edges are pairs of ids: (ids, roots), each id once and ascending, and of its component the least one.
-/// `a` and `b` are `uint64` arrays of the same length whose bits are signed numbers, as `x.view("uint64")` gives them; the results are
-/// `int64`.
+/// The connected components of a graph whose edges are pairs of ids: (ids, roots), each id once and
+/// ascending, and of its component the least one. `a` and `b` are `uint64` arrays of the same
+/// length whose bits are signed numbers, as `x.view("uint64")` gives them; the results are `int64`.
 ///
 /// Memory: some 50 bytes for each edge.
 #[pyfunction]
@@ -109,9 +110,10 @@ pub fn components<'py>(
     (PyArray1::from_vec(py, ids), PyArray1::from_vec(py, roots)).into_pyobject(py)
 }
 
-/// The stars of a graph, in the order of ids: an id is kept unless it is near one that is kept before it; else the first of these stays in its place. Gives (ids, kept,
-/// distances): each id once and ascending, what stays in its place (itself, if it is kept), and by how much they differ (`uint16`). Arguments as for
-/// `components`, and `distances` (`uint32`) of the edges.
+/// The stars of a graph, in the order of ids: an id is kept unless it is near one that is kept
+/// before it; else the first of these stays in its place. Gives (ids, kept, distances): each id
+/// once and ascending, what stays in its place (itself, if it is kept), and by how much they differ
+/// (`uint16`). Arguments as for `components`, and `distances` (`uint32`) of the edges.
 ///
 /// Memory: some 60 bytes for each edge.
 #[pyfunction]

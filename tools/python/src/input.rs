@@ -69,7 +69,8 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Gives them to `take`, piece by piece; as they lie there, where the type is that of the width.
+    /// Gives them to `take`, piece by piece; as they lie there, where the type is that of the
+    /// width.
     ///
     /// # Errors
     ///
@@ -162,8 +163,9 @@ fn of_words<F: Width>(words: &[u64]) -> Option<F> {
 }
 
 impl<'py> Given<'py> {
-    /// Takes an array of numpy, without a copy if it lies in one piece: `uint32` or `uint64` of shape (n,), `uint8` of shape (n, bits / 8), `uint64` of
-    /// shape (n, bits / 64); or what has `__arrow_c_array__` or `__arrow_c_stream__`: UInt32, UInt64, FixedSizeBinary.
+    /// Takes an array of numpy, without a copy if it lies in one piece: `uint32` or `uint64` of
+    /// shape (n,), `uint8` of shape (n, bits / 8), `uint64` of shape (n, bits / 64); or what has
+    /// `__arrow_c_array__` or `__arrow_c_stream__`: UInt32, UInt64, FixedSizeBinary.
     ///
     /// # Errors
     ///

@@ -61,7 +61,8 @@ impl Hand {
     }
 }
 
-/// Starts work in the background whose batches are a stream. It goes on as they are read, and is to end when nobody reads any more.
+/// Starts work in the background whose batches are a stream. It goes on as they are read, and is to
+/// end when nobody reads any more.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! fpstore for Python: the native half of the package, which `fpstore/__init__.py` names and documents.
+//! fpstore for Python: the native half of the package, which `fpstore/__init__.py` names and
+//! documents.
 
 mod answers;
 mod arrow;

@@ -10,7 +10,8 @@ use pyo3::types::{PyDict, PyList};
 
 use super::errors;
 
-/// Predicts what stores of n fingerprints take: a list of dicts, one for each design, or number of parts.
+/// Predicts what stores of n fingerprints take: a list of dicts, one for each design, or number of
+/// parts.
 #[pyfunction]
 #[pyo3(signature = (n, k=3, *, bits=64, prefer="balanced"))]
 pub fn plan<'py>(

@@ -33,7 +33,8 @@ pub struct Received {
 
 /// Joins it in the background, unit by unit.
 ///
-/// Memory: what was received, and of one unit three times the fingerprints, or once the records and three times the fingerprints.
+/// Memory: what was received, and of one unit three times the fingerprints, or once the records and
+/// three times the fingerprints.
 pub fn stream<F: Width>(exchange: Exchange<F>, received: Received) -> PyResult<ArrowStream> {
     let schema = if received.ids { schema_of_ids() } else { join::schema::<F>() };
     let own = Arc::clone(&schema);

@@ -1,5 +1,5 @@
-//! Work that takes long: it runs on a thread of its own without the lock of the interpreter, a signal (Ctrl-C) ends it, and a
-//! function in Python is told how far it is.
+//! Work that takes long: it runs on a thread of its own without the lock of the interpreter, a
+//! signal (Ctrl-C) ends it, and a function in Python is told how far it is.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +48,8 @@ impl How {
     ///
     /// # Errors
     ///
-    /// Those of the work; what a signal handler or the function in Python raises, and then the work has stopped.
+    /// Those of the work; what a signal handler or the function in Python raises, and then the work
+    /// has stopped.
     pub fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -143,7 +144,8 @@ impl Running<'_> {
     }
 }
 
-/// Waits until the other end is dropped: looks for signals, and tells the function in Python how far the work is.
+/// Waits until the other end is dropped: looks for signals, and tells the function in Python how
+/// far the work is.
 fn attend(
     end: &mpsc::Receiver<()>,
     telling: Option<(&mpsc::Receiver<At>, &Py<PyAny>)>,

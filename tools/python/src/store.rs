@@ -96,9 +96,9 @@ type ReopenArgs = (PathBuf, bool, Option<u64>, Option<f64>);
 
 /// A store of fingerprints, from `fpstore.open`.
 ///
-/// It can be shared by threads, used in forked processes, and pickled: what arrives opens the same path. It shows what
-/// was committed when it was opened, or at the last `refresh`; with `refresh_every` each query
-/// looks by itself where the last look is so old.
+/// It can be shared by threads, used in forked processes, and pickled: what arrives opens the same
+/// path. It shows what was committed when it was opened, or at the last `refresh`; with
+/// `refresh_every` each query looks by itself where the last look is so old.
 #[pyclass(frozen, module = "fpstore")]
 pub struct Store {
     pub any: AnyStore,
@@ -223,8 +223,9 @@ impl Store {
         })
     }
 
-    /// All stored fingerprints within k of one, the nearest first, of equal distance the lesser first: their array, and a
-    /// `uint16` array of distances. k is the store's radius unless it is given.
+    /// All stored fingerprints within k of one, the nearest first, of equal distance the lesser
+    /// first: their array, and a `uint16` array of distances. k is the store's radius unless it is
+    /// given.
     #[pyo3(signature = (fingerprint, k=None))]
     fn search<'py>(
         &self,
@@ -287,10 +288,11 @@ impl Store {
         })
     }
 
-    /// Searches for many: (offsets, fingerprints, distances), where those of query i stand from `offsets[i]` to
-    /// `offsets[i + 1]`, in the order of `search`. With `ids` two arrays more: id_offsets, ids, of each match. With `arrow` a
-    /// stream of Arrow with a row for each match instead, in the same order, with the columns query (its row number),
-    /// fingerprint, distance, and with `ids` a list of these.
+    /// Searches for many: (offsets, fingerprints, distances), where those of query i stand from
+    /// `offsets[i]` to `offsets[i + 1]`, in the order of `search`. With `ids` two arrays more:
+    /// id_offsets, ids, of each match. With `arrow` a stream of Arrow with a row for each match
+    /// instead, in the same order, with the columns query (its row number), fingerprint, distance,
+    /// and with `ids` a list of these.
     #[pyo3(signature = (queries, k=None, *, ids=false, arrow=false, limit=None, threads=0, memory=None, progress=None))]
     #[allow(clippy::too_many_arguments, reason = "they are options in Python")]
     fn search_batch<'py>(
@@ -331,7 +333,8 @@ impl Store {
         })
     }
 
-    /// Pairs of stored fingerprints within k, each once, as a stream of Arrow with the columns a, b and distance.
+    /// Pairs of stored fingerprints within k, each once, as a stream of Arrow with the columns a, b
+    /// and distance.
     #[pyo3(signature = (k=None, *, threads=0, memory=None))]
     fn self_join(
         &self,
@@ -374,8 +377,9 @@ impl Store {
         }
     }
 
-    /// Clusters of near duplicates, and which fingerprint of each is kept: a stream of Arrow with the columns fingerprint,
-    /// cluster, representative and kept, in the order of the fingerprints. `keep` is "smallest-id" or "central".
+    /// Clusters of near duplicates, and which fingerprint of each is kept: a stream of Arrow with
+    /// the columns fingerprint, cluster, representative and kept, in the order of the fingerprints.
+    /// `keep` is "smallest-id" or "central".
     #[pyo3(signature = (k=None, *, keep="smallest-id", threads=0, memory=None, progress=None))]
     fn dedup(
         &self,
@@ -404,8 +408,8 @@ impl Store {
         })
     }
 
-    /// What the store is made of, as a dict: bits, radius, fingerprints, bytes, segments, each with the second since 1970 at
-    /// which its window begins where the store has windows.
+    /// What the store is made of, as a dict: bits, radius, fingerprints, bytes, segments, each with
+    /// the second since 1970 at which its window begins where the store has windows.
     fn stat<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = for_width!(&self.any, one => py.detach(|| one.snapshot()?.stats().map_err(errors::of))?);
         plan::of_stats(py, &stats)

@@ -24,8 +24,9 @@ const TASK: usize = 64;
 
 /// A recipe: a line that fixes how texts become fingerprints, such as "simhash-64" or "onebit-256".
 ///
-/// `str(recipe)` is the whole line; `Recipe.presets()` names those that have a short name. It must be one that gives a single
-/// fingerprint of 64, 128 or 256 bits, and needs no table of a corpus. Raises RecipeError.
+/// `str(recipe)` is the whole line; `Recipe.presets()` names those that have a short name. It must
+/// be one that gives a single fingerprint of 64, 128 or 256 bits, and needs no table of a corpus.
+/// Raises RecipeError.
 #[pyclass(frozen, module = "fpstore")]
 pub struct Recipe {
     recipe: fpstore_text::Recipe,
@@ -98,7 +99,8 @@ impl Recipe {
         (slf.get_type().into_any(), (slf.get().recipe.to_string(),))
     }
 
-    /// The fingerprint of a text (`str`, or `bytes` of UTF-8), or None if it has too few features for one.
+    /// The fingerprint of a text (`str`, or `bytes` of UTF-8), or None if it has too few features
+    /// for one.
     fn fingerprint<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (py, text) = (text.py(), bytes_of(text)?);
         let found = py.detach(|| self.with_fingerprinter(|one| bits_of(one, text).0))?;
@@ -108,11 +110,13 @@ impl Recipe {
         })
     }
 
-    /// Fingerprints of many texts: (fingerprints, indices), without the texts that have too few features for one;
-    /// `indices` are the places of the others, `uint64`. Texts are a list of `str` or `bytes`, or an Arrow array of strings.
+    /// Fingerprints of many texts: (fingerprints, indices), without the texts that have too few
+    /// features for one; `indices` are the places of the others, `uint64`. Texts are a list of
+    /// `str` or `bytes`, or an Arrow array of strings.
     ///
-    /// With `exact` a third array, `uint8` of shape (texts, 16): a hash of each prepared text, which is the same for texts that differ in nothing that the
-    /// recipe looks at, also of those without a fingerprint.
+    /// With `exact` a third array, `uint8` of shape (texts, 16): a hash of each prepared text,
+    /// which is the same for texts that differ in nothing that the recipe looks at, also of those
+    /// without a fingerprint.
     #[pyo3(signature = (texts, *, exact=false, threads=0, progress=None))]
     fn fingerprints<'py>(
         &self,

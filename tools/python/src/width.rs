@@ -56,8 +56,8 @@ pub enum ByWidth<A, B, C, D> {
 
 /// A width, with its type in numpy.
 pub trait Width: Fingerprint {
-    /// An array: `uint32` or `uint64` of shape (n,), of wider ones `uint8` of shape (n, bits / 8), the most significant
-    /// byte first.
+    /// An array: `uint32` or `uint64` of shape (n,), of wider ones `uint8` of shape (n, bits / 8),
+    /// the most significant byte first.
     fn array(py: Python<'_>, list: Vec<Self>) -> PyResult<Bound<'_, PyAny>>;
 
     /// Numbers of 32 bits as they are, if that is the width.

@@ -34,8 +34,9 @@ impl<F: Fingerprint> Open<F> {
     }
 }
 
-/// Inserts into a store, from `fpstore.create` or `fpstore.open_writer`. One process writes to a store at a time; any number
-/// reads it, and sees what was committed at its next `Store.refresh`. As a context manager it closes at the end.
+/// Inserts into a store, from `fpstore.create` or `fpstore.open_writer`. One process writes to a
+/// store at a time; any number reads it, and sees what was committed at its next `Store.refresh`.
+/// As a context manager it closes at the end.
 #[pyclass(frozen, module = "fpstore")]
 pub struct Writer {
     any: AnyWriter,
@@ -132,8 +133,8 @@ fn durability_of(name: &str) -> PyResult<Durability> {
 
 #[pymethods]
 impl Writer {
-    /// Inserts a fingerprint with an id, or without where the store has none. Into the window of now, or of the time `at`, a
-    /// `datetime` or seconds since 1970, where the store has windows.
+    /// Inserts a fingerprint with an id, or without where the store has none. Into the window of
+    /// now, or of the time `at`, a `datetime` or seconds since 1970, where the store has windows.
     #[pyo3(signature = (fingerprint, id=None, *, at=None))]
     fn insert(
         &self,
@@ -153,7 +154,8 @@ impl Writer {
         })
     }
 
-    /// Inserts an array of fingerprints, with an array of ids or without; all at one time, as `insert`.
+    /// Inserts an array of fingerprints, with an array of ids or without; all at one time, as
+    /// `insert`.
     #[pyo3(signature = (fingerprints, ids=None, *, at=None))]
     fn insert_batch(
         &self,
@@ -195,7 +197,8 @@ impl Writer {
         })
     }
 
-    /// Deletes an id, whatever its fingerprints; gives how many these were. Reads all ids of the store.
+    /// Deletes an id, whatever its fingerprints; gives how many these were. Reads all ids of the
+    /// store.
     fn delete_id(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<usize> {
         for_width!(&self.any, one => {
             let writer = one.get()?;
@@ -205,8 +208,8 @@ impl Writer {
         })
     }
 
-    /// Inserts a fingerprint unless one is stored within k, in one step: None if it was inserted, else what is near, as
-    /// `Store.search` gives it. `at` as for `insert`.
+    /// Inserts a fingerprint unless one is stored within k, in one step: None if it was inserted,
+    /// else what is near, as `Store.search` gives it. `at` as for `insert`.
     #[pyo3(signature = (fingerprint, id=None, k=None, *, at=None))]
     fn check_and_insert<'py>(
         &self,

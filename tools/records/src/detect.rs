@@ -96,8 +96,8 @@ pub enum Verdict {
     TooShort,
     /// UTF-16 text, which is none of the formats and would pass for raw integers.
     Utf16,
-    /// The token at this place makes it neither all hexadecimal nor all decimal, or may be something
-    /// else than a fingerprint.
+    /// The token at this place makes it neither all hexadecimal nor all decimal, or may be
+    /// something else than a fingerprint.
     Open { place: Place, token: String, columns: Option<Columns> },
     /// The token at this place, and all others, are all hexadecimal digits of a fingerprint as well
     /// as decimal ones.
@@ -344,8 +344,8 @@ fn judge_text(text: &[u8], complete: bool, known: Known<'_>) -> Verdict {
     }
 }
 
-/// Several lines with several decimal numbers each may be fingerprints with counts or ids beside them:
-/// that is asked for.
+/// Several lines with several decimal numbers each may be fingerprints with counts or ids beside
+/// them: that is asked for.
 fn decimals(text: &[u8], complete: bool, list: Verdict, bits: u32) -> Verdict {
     let is_one_line = text.trim_ascii().split(|&byte| byte == b'\n').nth(1).is_none();
     match columns(text, complete, bits).filter(|_| !is_one_line) {
@@ -362,8 +362,8 @@ fn decimals(text: &[u8], complete: bool, list: Verdict, bits: u32) -> Verdict {
     }
 }
 
-/// The columns of a text, if each line has as many words, two at least. If the text goes on, its last
-/// line may be cut.
+/// The columns of a text, if each line has as many words, two at least. If the text goes on, its
+/// last line may be cut.
 fn columns(text: &[u8], complete: bool, bits: u32) -> Option<Columns> {
     let lines = text.split_inclusive(|&byte| byte == b'\n');
     let whole = lines.filter(|line| line.ends_with(b"\n") || complete);

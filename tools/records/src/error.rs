@@ -326,7 +326,8 @@ fn is_hex_or_dec(token: &str, bits: u32) -> bool {
 }
 
 impl Columns {
-    /// Says how to read them. No advice takes all of them for fingerprints where one may be a count.
+    /// Says how to read them. No advice takes all of them for fingerprints where one may be a
+    /// count.
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Columns { count, fingerprint } = self;
         write!(f, "each line has {count} columns, separated by white space; ")?;

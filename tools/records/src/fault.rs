@@ -22,7 +22,8 @@ pub enum Fault {
     DecOverflow { bits: u32 },
     /// Decimal digits, where fingerprints have so many bits.
     WideDec { bits: u32 },
-    /// Another number of hexadecimal digits than all of so many bits, in an input that was judged to have all.
+    /// Another number of hexadecimal digits than all of so many bits, in an input that was judged
+    /// to have all.
     NotFull { digits: u32, bits: u32 },
     /// All hexadecimal digits of another width, in an input of which most have all of so many bits.
     OtherWidth { digits: u32, bits: u32 },

@@ -74,7 +74,8 @@ pub struct RawParser<F: Fingerprint> {
 }
 
 impl<F: Fingerprint> RawParser<F> {
-    /// A parser of words of so many bytes, the least significant one first; of 1 where all bytes stand in order.
+    /// A parser of words of so many bytes, the least significant one first; of 1 where all bytes
+    /// stand in order.
     pub fn new(swapped: usize) -> Self {
         Self { swapped, cut: F::Bytes::default(), cut_bytes: 0, offset: 0, width: PhantomData }
     }

@@ -17,8 +17,8 @@ pub struct Record<'a, F = u64> {
 }
 
 /// Records in the order of the inputs, column by column: fingerprints stand one after the other, so
-/// an input of plain numbers is copied and nothing more. Memory: the bytes of the fingerprints, the ids,
-/// and what was skipped.
+/// an input of plain numbers is copied and nothing more. Memory: the bytes of the fingerprints, the
+/// ids, and what was skipped.
 #[derive(Debug)]
 pub struct Records<F = u64> {
     /// The fingerprints.

@@ -42,7 +42,8 @@ pub enum ColumnProblem {
     HeaderIsData { token: String },
     /// Values of this type are no fingerprints, or no ids.
     Type { name: String, found: String, wanted: String },
-    /// Texts in the column are neither all hexadecimal nor all decimal, for fingerprints of so many bits.
+    /// Texts in the column are neither all hexadecimal nor all decimal, for fingerprints of so many
+    /// bits.
     Digits { at: At, name: String, token: String, bits: u32 },
     /// Texts in the column are hexadecimal as well as decimal.
     Either { at: At, name: String, token: String },
@@ -194,8 +195,8 @@ fn listed(names: &[String]) -> String {
 }
 
 impl RecordProblem {
-    /// Whether to skip the record is good advice: where the fault is one of this record alone, and not
-    /// one of the options.
+    /// Whether to skip the record is good advice: where the fault is one of this record alone, and
+    /// not one of the options.
     pub fn may_be_skipped(&self) -> bool {
         match self {
             RecordProblem::Text { fault, .. } => {

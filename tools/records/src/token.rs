@@ -258,7 +258,8 @@ fn base64<F: Fingerprint>(text: &[u8]) -> Result<F, Fault> {
     Ok(F::from_be_bytes(own))
 }
 
-/// Whether a text is written as all bytes of a fingerprint in base64 with its padding, which nothing else has.
+/// Whether a text is written as all bytes of a fingerprint in base64 with its padding, which
+/// nothing else has.
 pub fn is_padded_base64(text: &[u8], bits: u32) -> bool {
     let digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
     let digits = text.iter().take_while(|byte| digit(byte)).count();

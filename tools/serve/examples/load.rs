@@ -3,8 +3,9 @@
 //! ```text
 //! load make PATH COUNT                 packs COUNT uniform fingerprints of 256 bits, for k = 31
 //! load ask PORT STORE COUNT CONNECTIONS SECONDS [INSERTS]
-//!                                      searches, each connection one after the other; beside them so
-//!                                      many inserts a second, each acknowledged from the disk
+//!                                      searches, each connection one after the other; beside
+//!                                      them so many inserts a second, each acknowledged from
+//!                                      the disk
 //! load batch PORT STORE COUNT PATH     batches of 10,000 in Arrow, and the same by the library
 //! load idle PORT CONNECTIONS SECONDS   connections that ask nothing
 //! ```

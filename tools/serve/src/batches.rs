@@ -89,8 +89,9 @@ impl<F: Fingerprint> Held<F> {
         Ok(BatchAnswer { answers })
     }
 
-    /// The same in Arrow: the column `fingerprint` of a stream of queries in, and out a row for each
-    /// match: `query`, the number of the query; `fingerprint`; `distance`; and `ids`, if wanted.
+    /// The same in Arrow: the column `fingerprint` of a stream of queries in, and out a row for
+    /// each match: `query`, the number of the query; `fingerprint`; `distance`; and `ids`, if
+    /// wanted.
     pub fn batch_of_arrow(
         &self,
         body: Bytes,

@@ -16,7 +16,8 @@ pub struct NamedStore {
 }
 
 impl NamedStore {
-    /// Reads `NAME=PATH`, or the path of a directory, whose name without `.fps` is that of the store.
+    /// Reads `NAME=PATH`, or the path of a directory, whose name without `.fps` is that of the
+    /// store.
     ///
     /// # Errors
     ///

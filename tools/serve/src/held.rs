@@ -167,8 +167,8 @@ impl<F: Fingerprint> Held<F> {
         })
     }
 
-    /// Looks whether others have written the store, and takes over what stands there now. Gives what
-    /// went wrong, once.
+    /// Looks whether others have written the store, and takes over what stands there now. Gives
+    /// what went wrong, once.
     pub fn refresh(&self) -> Option<String> {
         let Origin::Read(store) = &self.origin else { return None };
         let failure = match store.refresh() {

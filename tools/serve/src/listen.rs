@@ -91,8 +91,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`ServeError::Thread`] if the system starts none; [`ServeError::Store`] if the last commit of
-    /// a store fails.
+    /// [`ServeError::Thread`] if the system starts none; [`ServeError::Store`] if the last commit
+    /// of a store fails.
     pub fn run(self) -> Result<(), ServeError> {
         let Self { app, listener, threads, stop, stopper, log, .. } = self;
         let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -1,7 +1,9 @@
-//! Precision and recall of each preset over the texts of a file: `cargo run --release -p fpstore-text --example evaluate FILE [PRESET...]`.
+//! Precision and recall of each preset over the texts of a file: `cargo run --release -p
+//! fpstore-text --example evaluate FILE [PRESET...]`.
 //!
-//! FILE has a text per line, as JSON with a member `text` or plain. The true similarity is that of the sets of word 3-grams. Pairs with a Jaccard similarity
-//! of 0.8 and more should be found; `under 0.5` is the part that is found of those from 0.2 to 0.5.
+//! FILE has a text per line, as JSON with a member `text` or plain. The true similarity is that of
+//! the sets of word 3-grams. Pairs with a Jaccard similarity of 0.8 and more should be found;
+//! `under 0.5` is the part that is found of those from 0.2 to 0.5.
 
 use std::sync::Arc;
 

@@ -1,12 +1,15 @@
-//! MB/s of UTF-8 for each preset, on one core: `cargo run --release -p fpstore-text --example throughput [PRESET...]`.
+//! MB/s of UTF-8 for each preset, on one core: `cargo run --release -p fpstore-text --example
+//! throughput [PRESET...]`.
 //!
-//! The texts are made of the crate's own documentation and of frequent words, English (ASCII) and Chinese, some 2 KB each; with `FPSTORE_TEXTS=FILE`
-//! they are the lines of a file. Time is that of the processor, where the system tells it, so that other programs disturb less; the figure is the
-//! median of five rounds. With `FPSTORE_THREADS=2` there is a second figure, of so many threads by the clock, and the first is by the clock as well.
-//! With `FPSTORE_JSON=1` each row is an object.
+//! The texts are made of the crate's own documentation and of frequent words, English (ASCII) and
+//! Chinese, some 2 KB each; with `FPSTORE_TEXTS=FILE` they are the lines of a file. Time is that of
+//! the processor, where the system tells it, so that other programs disturb less; the figure is the
+//! median of five rounds. With `FPSTORE_THREADS=2` there is a second figure, of so many threads by
+//! the clock, and the first is by the clock as well. With `FPSTORE_JSON=1` each row is an object.
 //!
-//! Where the time goes is told by recipes that do less: `exact` prepares the text and hashes it; `minhash` with one slot cuts it into words and hashes n-grams
-//! of these, too; what is left is the method's own.
+//! Where the time goes is told by recipes that do less: `exact` prepares the text and hashes it;
+//! `minhash` with one slot cuts it into words and hashes n-grams of these, too; what is left is the
+//! method's own.
 
 use std::thread;
 use std::time::Instant;
@@ -78,7 +81,8 @@ fn seconds(fingerprinter: &mut Fingerprinter, texts: &[String]) -> f64 {
     rounds[2]
 }
 
-/// How long all texts take once by the clock, dealt out to so many threads: the best of some rounds.
+/// How long all texts take once by the clock, dealt out to so many threads: the best of some
+/// rounds.
 fn clock(fingerprinter: &Fingerprinter, texts: &[String], threads: usize) -> f64 {
     let round = || {
         let mut times = 0;
@@ -114,7 +118,8 @@ fn now() -> f64 {
     )
 }
 
-/// Texts whose words have the frequencies of real ones: every third from the documentation, the others in the order of a generator.
+/// Texts whose words have the frequencies of real ones: every third from the documentation, the
+/// others in the order of a generator.
 fn mixed(words: &[&str], join: &str, per_text: usize) -> Vec<String> {
     let mut state = 88_172_645_463_325_252u64;
     let mut next = || {

@@ -1,7 +1,7 @@
 //! How many of many words have each bit set: counters that stand upright.
 //!
-//! Sixty-four counters beside each other would take sixty-four additions for each word. Here plane `i` holds bit `i` of all
-//! counters, so that one operation on a plane works on all of them:
+//! Sixty-four counters beside each other would take sixty-four additions for each word. Here plane
+//! `i` holds bit `i` of all counters, so that one operation on a plane works on all of them:
 //!
 //! ```text
 //!              bit  63 62 61 ...  2  1  0
@@ -12,8 +12,9 @@
 //!   counts           2  7  5      3  0  6
 //! ```
 //!
-//! Sixteen words at a time go through a tree of fifteen carry-save adders (Harley and Seal; Muła, Kurz, Lemire 2018), of five
-//! operations each, and only its one carry ripples on: some six operations for each word of 64 bits.
+//! Sixteen words at a time go through a tree of fifteen carry-save adders (Harley and Seal; Muła,
+//! Kurz, Lemire 2018), of five operations each, and only its one carry ripples on: some six
+//! operations for each word of 64 bits.
 
 const TREE: usize = 16;
 /// More than 2^56 features of one text do not fit into any memory.
@@ -161,7 +162,8 @@ mod tests {
         let mut stream = Stream::new(count as u64);
         let words: Vec<_> = (0..count)
             .map(|_| {
-                // Bits of different probability, so that counters come near one half and far from it.
+                // Bits of different probability, so that counters come near one half and far from
+                // it.
                 let word = std::array::from_fn(|_| stream.next() & (stream.next() | 0xffff_ffff));
                 (word, if heavy { stream.next() >> 40 } else { 1 })
             })

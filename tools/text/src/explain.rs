@@ -37,7 +37,8 @@ pub struct FeatureShare {
 pub struct DifferentBit {
     /// The bit of value 2^bit.
     pub bit: u32,
-    /// For `simhash` and `projection`: the sum that decided on it in each document. Sums near zero say that little was needed to turn the bit.
+    /// For `simhash` and `projection`: the sum that decided on it in each document. Sums near zero
+    /// say that little was needed to turn the bit.
     pub sums: Option<[i128; 2]>,
 }
 
@@ -48,20 +49,21 @@ pub struct Comparison {
     pub jaccard: f64,
     /// Their features, those first that weigh most in both together.
     pub features: Vec<FeatureShare>,
-    /// The bits in which their fingerprints differ; `None` where one has no fingerprint, or the method gives several values.
+    /// The bits in which their fingerprints differ; `None` where one has no fingerprint, or the
+    /// method gives several values.
     pub bits: Option<Vec<DifferentBit>>,
     /// How many values they have in common, for methods that give several.
     pub common: Option<usize>,
-    /// What the signatures tell of the Jaccard similarity, for `minhash` and `onebit`; `None` for methods that tell nothing of it, and where one
-    /// document has too few features.
+    /// What the signatures tell of the Jaccard similarity, for `minhash` and `onebit`; `None` for
+    /// methods that tell nothing of it, and where one document has too few features.
     pub estimate: Option<f64>,
     /// Whether they agree by the recipe's rule; `None` where one has too few features.
     pub agree: Option<bool>,
 }
 
 impl Fingerprinter {
-    /// The different features of a document, in the order in which they come first; the pieces that are hashed for `python-simhash`, and none for methods
-    /// whose features are no n-grams.
+    /// The different features of a document, in the order in which they come first; the pieces that
+    /// are hashed for `python-simhash`, and none for methods whose features are no n-grams.
     ///
     /// For people: it takes about a microsecond per feature.
     pub fn features(&mut self, document: &[u8]) -> Vec<FeatureUse> {
@@ -94,8 +96,9 @@ impl Fingerprinter {
         uses
     }
 
-    /// Replaces `set` by the different features of a document, ascending, for their exact [`jaccard`] similarity. For methods whose features are no n-grams
-    /// it is what the signature is made of: spots, the longest sentences, pieces, or one hash of the text.
+    /// Replaces `set` by the different features of a document, ascending, for their exact
+    /// [`jaccard`] similarity. For methods whose features are no n-grams it is what the signature
+    /// is made of: spots, the longest sentences, pieces, or one hash of the text.
     pub fn feature_set(&mut self, document: &[u8], set: &mut Vec<u64>) {
         set.clear();
         if let Some(of) = self.recipe.features() {
@@ -165,7 +168,8 @@ impl Fingerprinter {
         }
     }
 
-    /// What decided on a bit: the weight of the features on its one side, less that of those on the other.
+    /// What decided on a bit: the weight of the features on its one side, less that of those on the
+    /// other.
     fn sum(&self, uses: &[FeatureUse], bit: u32) -> Option<i128> {
         let side = |value: u64| match self.recipe.method {
             Method::Simhash { .. } => {
@@ -181,7 +185,8 @@ impl Fingerprinter {
     }
 }
 
-/// The Jaccard similarity at which as many slots would be equal, on average. Of two slots with other minima, b bits each, one in 2^b is equal by chance.
+/// The Jaccard similarity at which as many slots would be equal, on average. Of two slots with
+/// other minima, b bits each, one in 2^b is equal by chance.
 fn estimate(method: Method, a: &Signature<'_>, b: &Signature<'_>) -> Option<f64> {
     let different = f64::from(a.difference(b)?);
     let (slots, bits) = match method {

@@ -1,7 +1,8 @@
 //! Features: n-grams of tokens.
 //!
-//! Each token is hashed, and a feature is the polynomial over the hashes of its n tokens ([`combine`](crate::hash::combine)). Going on by one token
-//! takes two multiplications, whatever n is.
+//! Each token is hashed, and a feature is the polynomial over the hashes of its n tokens
+//! ([`combine`](crate::hash::combine)). Going on by one token takes two multiplications, whatever n
+//! is.
 
 use crate::hash::{BASE, char_hash, token_hash};
 use crate::recipe::{Cut, Features, Keep, Tokens};

@@ -38,8 +38,9 @@ impl Width {
 
 /// A fingerprint: a number of 64, 128 or 256 bits.
 ///
-/// Its text is the number in hexadecimal, the most significant digit first, with all leading zeros. *Limb* 0 holds the 64 least
-/// significant bits, and bit `i` is the one of value 2^i. Bytes are those of the number, the most significant first.
+/// Its text is the number in hexadecimal, the most significant digit first, with all leading zeros.
+/// *Limb* 0 holds the 64 least significant bits, and bit `i` is the one of value 2^i. Bytes are
+/// those of the number, the most significant first.
 ///
 /// ```
 /// use fpstore_text::Fingerprint;
@@ -57,7 +58,8 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// A fingerprint of the width that this number of limbs has, the least significant first; `None` unless there are 1, 2 or 4.
+    /// A fingerprint of the width that this number of limbs has, the least significant first;
+    /// `None` unless there are 1, 2 or 4.
     #[must_use]
     pub fn from_limbs(limbs: &[u64]) -> Option<Fingerprint> {
         let width = Width::ALL.into_iter().find(|width| width.limbs() == limbs.len())?;

@@ -19,8 +19,8 @@ use crate::text::{Case, Form, Ignorable, Markup, Normaliser, Prepared, Space, Te
 
 /// Gives documents their signatures.
 ///
-/// It keeps its buffers from one document to the next, some 16 MiB at most for each. One serves one thread; its clones share
-/// the table.
+/// It keeps its buffers from one document to the next, some 16 MiB at most for each. One serves one
+/// thread; its clones share the table.
 ///
 /// ```
 /// use fpstore_text::{Fingerprinter, Found, Recipe, Signature};
@@ -66,7 +66,8 @@ impl Fingerprinter {
     ///
     /// # Errors
     ///
-    /// [`Error::NotBuilt`] if the recipe needs a feature of this crate that is off, [`Error::TableNeeded`] if it needs a table.
+    /// [`Error::NotBuilt`] if the recipe needs a feature of this crate that is off,
+    /// [`Error::TableNeeded`] if it needs a table.
     pub fn new(recipe: &Recipe) -> Result<Fingerprinter, Error> {
         Fingerprinter::build(recipe, None)
     }
@@ -75,8 +76,9 @@ impl Fingerprinter {
     ///
     /// # Errors
     ///
-    /// [`Error::NotBuilt`] if the recipe needs a feature of this crate that is off, [`Error::TableMismatch`] if it names another table or
-    /// none, [`Error::Contradiction`] if the table counts other features than the recipe has.
+    /// [`Error::NotBuilt`] if the recipe needs a feature of this crate that is off,
+    /// [`Error::TableMismatch`] if it names another table or none, [`Error::Contradiction`] if the
+    /// table counts other features than the recipe has.
     pub fn with_table(recipe: &Recipe, table: Arc<Table>) -> Result<Fingerprinter, Error> {
         Fingerprinter::build(recipe, Some(table))
     }
@@ -118,8 +120,8 @@ impl Fingerprinter {
         self.look(document, None)
     }
 
-    /// As [`Self::fingerprint`], and what documents are compared exactly by: the hash of the class *too few*, whether the document is of it or
-    /// not. Equal prepared texts have equal hashes.
+    /// As [`Self::fingerprint`], and what documents are compared exactly by: the hash of the class
+    /// *too few*, whether the document is of it or not. Equal prepared texts have equal hashes.
     pub fn fingerprint_with_exact<'a>(&'a mut self, document: &'a [u8]) -> (Outcome<'a>, u128) {
         let mut exact = 0;
         (self.look(document, Some(&mut exact)), exact)

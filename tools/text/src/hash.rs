@@ -1,9 +1,11 @@
 //! The hash functions of recipes.
 //!
-//! * `xxh3`: XXH3-64 with a seed, as xxHash 0.8 specifies it, of the bytes of a token. Tokens are short, so the short cases are
-//!   written out here, where the loops that use them can inline them (6% of SimHash on words of English); the tests compare them with the crate that has all.
-//! * [`Stream`]: SplitMix64 (Steele, Lea, Flood 2014; `java.util.SplittableRandom`) seeded with a feature. Its outputs are the
-//!   *words* of that feature, and each method takes as many of them as it needs.
+//! * `xxh3`: XXH3-64 with a seed, as xxHash 0.8 specifies it, of the bytes of a token. Tokens are
+//!   short, so the short cases are written out here, where the loops that use them can inline them
+//!   (6% of SimHash on words of English); the tests compare them with the crate that has all.
+//! * [`Stream`]: SplitMix64 (Steele, Lea, Flood 2014; `java.util.SplittableRandom`) seeded with a
+//!   feature. Its outputs are the *words* of that feature, and each method takes as many of them as
+//!   it needs.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -116,12 +118,14 @@ impl Stream {
     }
 }
 
-/// One value for several, in which their order counts: the base of the polynomial over the tokens of an n-gram.
+/// One value for several, in which their order counts: the base of the polynomial over the tokens
+/// of an n-gram.
 ///
 /// It is 3 modulo 8, so that neither it nor its distance from one loses more than a bit.
 pub(crate) const BASE: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// One feature of several values: the polynomial in [`BASE`] of which they are the coefficients, the first that of the highest power.
+/// One feature of several values: the polynomial in [`BASE`] of which they are the coefficients,
+/// the first that of the highest power.
 #[inline]
 pub(crate) fn combine(values: impl IntoIterator<Item = u64>) -> u64 {
     values.into_iter().fold(0, |sum: u64, value| sum.wrapping_mul(BASE).wrapping_add(value))
@@ -154,7 +158,8 @@ mod tests {
 
     #[test]
     fn streams_are_splitmix64() {
-        // The first outputs for the seed 1234567, as published with the generator's test of Rosetta Code.
+        // The first outputs for the seed 1234567, as published with the generator's test of Rosetta
+        // Code.
         let mut stream = Stream::new(1_234_567);
         let expected =
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];

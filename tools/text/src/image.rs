@@ -1,12 +1,16 @@
-//! The 64-bit perceptual hash of the Python package ImageHash 4.3.2 (`phash` with its defaults), bit for bit.
+//! The 64-bit perceptual hash of the Python package ImageHash 4.3.2 (`phash` with its defaults),
+//! bit for bit.
 //!
-//! The steps are those of the package and of what it calls: the picture in grey, resampled to 32 by 32 pixels as LANCZOS of Pillow 13 does it with 8 bits (in
-//! whole numbers, after coefficients in floating point), the discrete cosine transform of type II of all columns and then all rows, and of the 8 by 8
-//! lowest coefficients those above their median.
+//! The steps are those of the package and of what it calls: the picture in grey, resampled to 32 by
+//! 32 pixels as LANCZOS of Pillow 13 does it with 8 bits (in whole numbers, after coefficients in
+//! floating point), the discrete cosine transform of type II of all columns and then all rows, and
+//! of the 8 by 8 lowest coefficients those above their median.
 //!
-//! Pictures that are symmetric have coefficients that should be zero and are not quite, and their median is such a one: there the last
-//! bit of each sum decides. So the transform does its additions in the order in which scipy's does (that of FFTPACK: a real
-//! transform of length 32 by factors 2, 4 and 4), with the same constants, and needs no others of the machine than IEEE 754 gives.
+//! Pictures that are symmetric have coefficients that should be zero and are not quite, and their
+//! median is such a one: there the last bit of each sum decides. So the transform does its
+//! additions in the order in which scipy's does (that of FFTPACK: a real transform of length 32 by
+//! factors 2, 4 and 4), with the same constants, and needs no others of the machine than IEEE 754
+//! gives.
 
 use crate::fingerprint::Fingerprint;
 use crate::recipe::RecipeId;
@@ -23,10 +27,11 @@ pub fn recipe_id() -> RecipeId {
 const SIDE: usize = 32;
 const LOW: usize = 8;
 
-/// The perceptual hash of a picture in grey, its rows from the top; `None` if there are no pixels, or not `width * height`, or a side of more than
-/// 2^24.
+/// The perceptual hash of a picture in grey, its rows from the top; `None` if there are no pixels,
+/// or not `width * height`, or a side of more than 2^24.
 ///
-/// The package takes a picture in grey by `convert('L')`; see [`grey_of_rgb`]. Bit 63 is the mean, and nearly always one.
+/// The package takes a picture in grey by `convert('L')`; see [`grey_of_rgb`]. Bit 63 is the mean,
+/// and nearly always one.
 #[must_use]
 pub fn perceptual_hash(width: usize, height: usize, grey: &[u8]) -> Option<Fingerprint> {
     let sides = 1..=1 << 24;
@@ -68,8 +73,9 @@ pub fn grey_of_rgb(rgb: &[[u8; 3]]) -> Vec<u8> {
 
 /// A picture of [`SIDE`] by [`SIDE`] pixels.
 ///
-/// Both passes round to 8 bits, so that their order counts. Pillow begins with the height where that shrinks more than twice as much as the width; the rule
-/// was found by comparing sizes from 4 to 500 with version 13.0.0.
+/// Both passes round to 8 bits, so that their order counts. Pillow begins with the height where
+/// that shrinks more than twice as much as the width; the rule was found by comparing sizes from 4
+/// to 500 with version 13.0.0.
 fn shrink(grey: &[u8], width: usize, height: usize) -> Vec<u8> {
     if height.saturating_sub(SIDE) > 2 * width.saturating_sub(SIDE) {
         let low = resample(&transposed(grey, width), height);
@@ -106,7 +112,8 @@ fn resample(pixels: &[u8], width: usize) -> Vec<u8> {
     narrow
 }
 
-/// For each of the new pixels, where those begin of which it is made, and the weight of each in units of `1 / one`.
+/// For each of the new pixels, where those begin of which it is made, and the weight of each in
+/// units of `1 / one`.
 fn windows(width: usize, one: f64) -> Vec<(usize, Vec<i32>)> {
     let scale = width as f64 / SIDE as f64;
     let stretch = scale.max(1.0);
@@ -224,7 +231,8 @@ fn quartered<const LEN: usize, const PARTS: usize>(from: &[f64; SIDE]) -> [f64; 
         to[new(1, last)] = std::f64::consts::SQRT_2 * (turned_back - imaginary);
         to[new(2, last)] = crossed + crossed;
         to[new(3, last)] = -std::f64::consts::SQRT_2 * (turned_back + imaginary);
-        // The one pair between the ends: the real part at 1, the imaginary one at 2, mirrored in every other quarter.
+        // The one pair between the ends: the real part at 1, the imaginary one at 2, mirrored in
+        // every other quarter.
         let (a, b) = (old(0, 1) + old(3, 1), old(0, 1) - old(3, 1));
         let (c, d) = (old(0, 2) + old(3, 2), old(0, 2) - old(3, 2));
         let (e, f) = (old(2, 2) + old(1, 2), old(2, 2) - old(1, 2));
@@ -244,7 +252,8 @@ fn quartered<const LEN: usize, const PARTS: usize>(from: &[f64; SIDE]) -> [f64; 
 mod tests {
     use super::*;
 
-    /// Pictures of which anyone can make the same: the generator of the expected hashes has the same formulas.
+    /// Pictures of which anyone can make the same: the generator of the expected hashes has the
+    /// same formulas.
     fn picture(kind: &str, width: usize, height: usize, seed: u32) -> Vec<u8> {
         let mut state = seed;
         let mut noise = || {

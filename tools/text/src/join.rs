@@ -1,12 +1,14 @@
 //! All pairs of sets with a Jaccard similarity, exactly.
 //!
-//! SpotSigs partitions documents by the length of their sets, and prunes its inverted index by the rarest spots (Theobald, Siddharth, Paepcke, SIGIR 2008).
-//! Here this is done to the last document: all sets have their values in one order, the rarest first, and
+//! SpotSigs partitions documents by the length of their sets, and prunes its inverted index by the
+//! rarest spots (Theobald, Siddharth, Paepcke, SIGIR 2008). Here this is done to the last document:
+//! all sets have their values in one order, the rarest first, and
 //!
-//! * two sets of n and m values that agree to p percent have m between p n / 100 and 100 n / p: the postings of a value are sorted by length, and a
-//!   search reads only that range;
-//! * of n values they have at least ceil(p n / 100) in common, so that among the first n - ceil(p n / 100) + 1 of each is one that is
-//!   in both: only these *prefixes* are in the index and looked up (Chaudhuri, Ganti, Kaushik 2006; Bayardo, Ma, Srikant 2007).
+//! * two sets of n and m values that agree to p percent have m between p n / 100 and 100 n / p: the
+//!   postings of a value are sorted by length, and a search reads only that range;
+//! * of n values they have at least ceil(p n / 100) in common, so that among the first n - ceil(p n
+//!   / 100) + 1 of each is one that is in both: only these *prefixes* are in the index and looked
+//!   up (Chaudhuri, Ganti, Kaushik 2006; Bayardo, Ma, Srikant 2007).
 //!
 //! What is left is compared value by value.
 
@@ -17,7 +19,8 @@ use crate::table::Counts;
 
 /// Sets in which those are found that are similar to one, or to each other.
 ///
-/// Memory is that of the sets, at 4 bytes per value, and of the index: some 8 bytes for each value of a prefix.
+/// Memory is that of the sets, at 4 bytes per value, and of the index: some 8 bytes for each value
+/// of a prefix.
 ///
 /// ```
 /// use fpstore_text::JaccardIndex;
@@ -34,12 +37,14 @@ pub struct JaccardIndex {
     // The values by how rare they are, the rarest first.
     ranks: HashMap<u64, u32>,
     sets: Vec<Vec<u32>>,
-    // For each rank, lengths and numbers of the sets that have it in their prefix, the shortest first.
+    // For each rank, lengths and numbers of the sets that have it in their prefix, the shortest
+    // first.
     postings: Vec<Vec<(u32, u32)>>,
 }
 
 impl JaccardIndex {
-    /// An index of sets, each ascending and without repetition, for a similarity of at least `percent` (1 to 100) percent.
+    /// An index of sets, each ascending and without repetition, for a similarity of at least
+    /// `percent` (1 to 100) percent.
     ///
     /// Sets beyond the first 2^32 are not taken.
     #[must_use]
@@ -67,7 +72,8 @@ impl JaccardIndex {
         index
     }
 
-    /// The sets that are similar enough to `set`, which is ascending and without repetition: their numbers, ascending, and similarities.
+    /// The sets that are similar enough to `set`, which is ascending and without repetition: their
+    /// numbers, ascending, and similarities.
     #[must_use]
     pub fn search(&self, set: &[u64]) -> Vec<(usize, f64)> {
         let (ranks, unknown) = ranked(&self.ranks, set);
@@ -97,7 +103,8 @@ impl JaccardIndex {
         (len - (self.percent * len).div_ceil(100) + u64::from(len > 0)) as usize
     }
 
-    /// The sets from number `from` on that are similar to one of `len` values, of which the index knows `ranks`.
+    /// The sets from number `from` on that are similar to one of `len` values, of which the index
+    /// knows `ranks`.
     fn similar(&self, ranks: &[u32], len: usize, prefix: usize, from: usize) -> Vec<(usize, f64)> {
         let (least, most) =
             ((self.percent * len as u64).div_ceil(100), 100 * len as u64 / self.percent);

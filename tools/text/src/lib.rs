@@ -1,12 +1,17 @@
 //! From text to near-duplicate fingerprints.
 //!
-//! * A [`Recipe`] is one line of text that fixes all that decides a fingerprint; [`grammar`] explains its words.
-//! * A [`Fingerprinter`] gives documents their [`Signature`]s by a recipe: a [`Fingerprint`] of 64, 128 or 256 bits, or several values.
+//! * A [`Recipe`] is one line of text that fixes all that decides a fingerprint; [`grammar`]
+//!   explains its words.
+//! * A [`Fingerprinter`] gives documents their [`Signature`]s by a recipe: a [`Fingerprint`] of 64,
+//!   128 or 256 bits, or several values.
 //! * The recipe's [`Rule`] says when two signatures agree.
-//! * A [`JaccardIndex`] finds sets by their Jaccard similarity, exactly: those of `spotsigs`, or the features of documents.
+//! * A [`JaccardIndex`] finds sets by their Jaccard similarity, exactly: those of `spotsigs`, or
+//!   the features of documents.
 //! * [`image`] has the perceptual hash of the Python package ImageHash, for pictures.
-//! * [`Fingerprinter::compare`] explains how two documents compare, feature by feature and bit by bit.
-//! * A [`Table`] holds in how many documents of a corpus each feature is, for recipes that weigh by that.
+//! * [`Fingerprinter::compare`] explains how two documents compare, feature by feature and bit by
+//!   bit.
+//! * A [`Table`] holds in how many documents of a corpus each feature is, for recipes that weigh by
+//!   that.
 //!
 //! ```
 //! use fpstore_text::{Fingerprinter, Found, Recipe};
@@ -21,12 +26,14 @@
 //! # How a document travels
 //!
 //! ```text
-//! bytes -> text (UTF-8, markup, normal form, case, white space) -> tokens (words, characters) -> token hashes
-//!       -> features (n-grams, one number each) -> words of a feature -> counters, minima, keys -> signature
+//! bytes -> text (UTF-8, markup, normal form, case, white space) -> tokens (words, characters)
+//!       -> token hashes -> features (n-grams, one number each) -> words of a feature
+//!       -> counters, minima, keys -> signature
 //! ```
 //!
-//! A feature is never written down as text, and where it weighs as often as it is there it is not stored either: it goes from the window over the
-//! token hashes straight into the counters of the method.
+//! A feature is never written down as text, and where it weighs as often as it is there it is not
+//! stored either: it goes from the window over the token hashes straight into the counters of the
+//! method.
 
 mod ascii;
 mod count;

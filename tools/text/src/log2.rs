@@ -1,7 +1,8 @@
 //! Logarithms in whole numbers, so that weights are the same on every machine.
 
-/// floor(256 log2 n), as this computes it: `n`, with its highest bit at bit 63, is squared eight times, each time without the lower half
-/// of the product; every square that reaches 2^127 adds a one to the fraction. 0 for 0.
+/// floor(256 log2 n), as this computes it: `n`, with its highest bit at bit 63, is squared eight
+/// times, each time without the lower half of the product; every square that reaches 2^127 adds a
+/// one to the fraction. 0 for 0.
 pub(crate) fn log2_256(n: u64) -> u64 {
     let Some(whole) = n.checked_ilog2() else { return 0 };
     let mut mantissa = n << (63 - whole);

@@ -11,7 +11,8 @@ use crate::recipe::Rule;
 pub struct Outcome<'a> {
     /// Its signature, or that it has too few features for one.
     pub found: Found<'a>,
-    /// How many features it has, each as often as it is there: n-grams, spots, sentences, or for whole texts bytes.
+    /// How many features it has, each as often as it is there: n-grams, spots, sentences, or for
+    /// whole texts bytes.
     pub features: u64,
     /// How many sequences of its bytes were no UTF-8.
     pub invalid: u64,
@@ -22,10 +23,12 @@ pub struct Outcome<'a> {
 pub enum Found<'a> {
     /// What the document is compared by.
     Signature(Signature<'a>),
-    /// The document has fewer different features than the recipe asks for, so that a signature would say nothing, or make
-    /// near duplicates of documents that have nothing in common. Such documents are to be compared exactly.
+    /// The document has fewer different features than the recipe asks for, so that a signature
+    /// would say nothing, or make near duplicates of documents that have nothing in common. Such
+    /// documents are to be compared exactly.
     TooFew {
-        /// XXH3-128 of the prepared text; of the bytes of the document if some were no UTF-8, since these are lost in the text.
+        /// XXH3-128 of the prepared text; of the bytes of the document if some were no UTF-8, since
+        /// these are lost in the text.
         exact: u128,
     },
 }
@@ -37,8 +40,8 @@ pub enum Signature<'a> {
     Bits(Fingerprint),
     /// Values that are compared one by one, each with that at the same place.
     ///
-    /// Those of bands, super-shingles and I-Match depend on their place, so that they can stand in one store: values of different places
-    /// are different.
+    /// Those of bands, super-shingles and I-Match depend on their place, so that they can stand in
+    /// one store: values of different places are different.
     Slots(Cow<'a, [u64]>),
     /// Values of which it counts how many are common; ascending, each once.
     Set(Cow<'a, [u64]>),
@@ -55,7 +58,8 @@ impl Signature<'_> {
         }
     }
 
-    /// All values of 64 bits, as a store of 64-bit fingerprints takes them; none for wider fingerprints.
+    /// All values of 64 bits, as a store of 64-bit fingerprints takes them; none for wider
+    /// fingerprints.
     pub fn values(&self) -> impl Iterator<Item = u64> + '_ {
         let (bits, values) = match self {
             Signature::Bits(fingerprint) => (fingerprint.as_u64(), &[][..]),
@@ -75,8 +79,9 @@ impl Signature<'_> {
 }
 
 impl Signature<'_> {
-    /// By how much two signatures differ: the bits that differ; the slots that differ; for sets the Jaccard similarity that they lack, in
-    /// percent, rounded up. `None` for signatures of different kinds or widths.
+    /// By how much two signatures differ: the bits that differ; the slots that differ; for sets the
+    /// Jaccard similarity that they lack, in percent, rounded up. `None` for signatures of
+    /// different kinds or widths.
     #[must_use]
     pub fn difference(&self, other: &Signature<'_>) -> Option<u32> {
         match (self, other) {
@@ -95,7 +100,8 @@ impl Signature<'_> {
 }
 
 impl Rule {
-    /// Whether two documents are near duplicates by this rule. False for signatures of different kinds or widths.
+    /// Whether two documents are near duplicates by this rule. False for signatures of different
+    /// kinds or widths.
     #[must_use]
     pub fn agree(&self, a: &Signature<'_>, b: &Signature<'_>) -> bool {
         match (self, a, b) {
@@ -117,8 +123,8 @@ impl Rule {
     }
 }
 
-/// The Jaccard similarity of two sets: what they have in common, by what they have together. Both are ascending and hold each value once;
-/// two empty sets have 0, since they say nothing.
+/// The Jaccard similarity of two sets: what they have in common, by what they have together. Both
+/// are ascending and hold each value once; two empty sets have 0, since they say nothing.
 #[must_use]
 pub fn jaccard(a: &[u64], b: &[u64]) -> f64 {
     let common = overlap(a, b);

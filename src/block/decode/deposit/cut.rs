@@ -1,20 +1,20 @@
 //! Cuts the raw bits of 8 runs at a time out of 64 bytes.
 //!
 //! ```text
-//! loaded         | 64 bytes: the raw bits of 8 runs, and up to 55 bytes before those of the first |
-//! words          | run 0                   | run 1 ... | ... | run 7 |    8 bytes, from where its
-//!                                                                         raw bits start: VPERMB
-//! starts         | key 0 | key 1 | key 2 | key 3 | ...                    bits behind each key, twice:
-//!                                                                         16 and 8 bits before its end
-//! cut            | ..r0  | ..r1  | ..r2  | ..r3  | ...                    16 bits that end with its raw
-//!                                                                         bits: VPMULTISHIFTQB
-//! gaps           |  1r0  |  1r1  |  1r2  |  1r3  | ...                    the bit in front, what stands
-//!                                                                         before it shifted out: VPSHLDVW
-//! closed up      | those where there is a key, side by side: VPCOMPRESSW |
+//! loaded     | 64 bytes: the raw bits of 8 runs, and up to 55 bytes before the first |
+//! words      | run 0                   | run 1 ... | ... | run 7 |  8 bytes, from where its
+//!                                                                   raw bits start: VPERMB
+//! starts     | key 0 | key 1 | key 2 | key 3 | ...                  bits behind each key, twice:
+//!                                                                   16 and 8 before its end
+//! cut        | ..r0  | ..r1  | ..r2  | ..r3  | ...                  16 bits that end with its
+//!                                                                   raw bits: VPMULTISHIFTQB
+//! gaps       |  1r0  |  1r1  |  1r2  |  1r3  | ...                  the bit in front; what is
+//!                                                                   before it goes: VPSHLDVW
+//! closed up  | those where there is a key, side by side: VPCOMPRESSW |
 //! ```
 //!
-//! The 64 bytes are taken out of the slice where it has them all, else copied to an array; the store
-//! takes an array of as many gaps as 8 runs can have.
+//! The 64 bytes are taken out of the slice where it has them all, else copied to an array; the
+//! store takes an array of as many gaps as 8 runs can have.
 
 #![allow(unsafe_code)]
 
@@ -75,8 +75,8 @@ pub(super) fn add_up(_avx512: Avx512, bytes: &[u8], found: &Found, count: usize)
     u64::from(_mm512_reduce_add_epi32(sums) as u32)
 }
 
-/// The gaps of up to [`CUT`] runs from number `start` on, out of the first `count`, in 16 bits each,
-/// and where one stands.
+/// The gaps of up to [`CUT`] runs from number `start` on, out of the first `count`, in 16 bits
+/// each, and where one stands.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn cut_some(bytes: &[u8], found: &Found, start: usize, count: usize) -> (__m512i, u32) {

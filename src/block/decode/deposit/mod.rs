@@ -1,10 +1,10 @@
 //! Decodes the codec `gap` where gaps are narrow, with AVX-512.
 //!
-//! A look-up of 11 bits gives the classes of up to 4 keys. All that a scalar loop does is to look up and
-//! to store what it finds, with the place of the raw bits ([`find`]). Then vectors cut the raw bits of 8
-//! runs at a time out of 64 bytes, into 16 bits for each gap, and close up the gaps ([`cut`](mod@cut)); add them
-//! up, 16 at a time; and join the sums with their low parts ([`sum`]). To go on to one key, it is enough
-//! to add up those before it.
+//! A look-up of 11 bits gives the classes of up to 4 keys. All that a scalar loop does is to look
+//! up and to store what it finds, with the place of the raw bits ([`find`]). Then vectors cut the
+//! raw bits of 8 runs at a time out of 64 bytes, into 16 bits for each gap, and close up the gaps
+//! ([`cut`](mod@cut)); add them up, 16 at a time; and join the sums with their low parts ([`sum`]).
+//! To go on to one key, it is enough to add up those before it.
 
 #![allow(unsafe_code)]
 
@@ -78,8 +78,8 @@ impl Decode for Deposit {
     }
 }
 
-/// [`Decode::decode`], by narrow runs. With a number of planes that is not a constant it takes 23% to 35% more
-/// time.
+/// [`Decode::decode`], by narrow runs. With a number of planes that is not a constant it takes 23%
+/// to 35% more time.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn decode<const PLANES: usize>(
     avx512: Avx512,
@@ -174,8 +174,8 @@ fn skip(
     !wraps && place.is_sound(streams.code)
 }
 
-/// Finds the gaps from number `at` to number `end`. A call instead costs blocks of 1024 bytes a tenth of
-/// their time.
+/// Finds the gaps from number `at` to number `end`. A call instead costs blocks of 1024 bytes a
+/// tenth of their time.
 #[inline(always)]
 fn finish(
     avx512: Avx512,

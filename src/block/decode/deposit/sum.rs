@@ -9,8 +9,8 @@
 //! + the middle before, which stands where it does in a key, in all words
 //! ```
 //!
-//! What is left of a chunk, fewer than 16 keys, has a mask: its loads and stores touch no lane that is
-//! not in it. The gaps have room for whole loads.
+//! What is left of a chunk, fewer than 16 keys, has a mask: its loads and stores touch no lane that
+//! is not in it. The gaps have room for whole loads.
 
 #![allow(unsafe_code)]
 
@@ -23,8 +23,8 @@ use crate::simd::avx512::load;
 /// Keys that are joined at a time.
 const JOINED: usize = 16;
 
-/// Adds up the gaps of `count` keys from number `from` on, and joins them with their low parts; false
-/// if a middle leaves its bits.
+/// Adds up the gaps of `count` keys from number `from` on, and joins them with their low parts;
+/// false if a middle leaves its bits.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 pub(super) fn sum_up<const PLANES: usize>(

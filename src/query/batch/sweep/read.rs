@@ -1,7 +1,8 @@
 //! Reads the keys of tables of several segments, task by task, in the order of their files.
 //!
-//! Whoever has a thread takes the next task. So the threads read side by side in one place of the store, and the disk in one
-//! direction: with each task the system is asked for the blocks of another one some way ahead.
+//! Whoever has a thread takes the next task. So the threads read side by side in one place of the
+//! store, and the disk in one direction: with each task the system is asked for the blocks of
+//! another one some way ahead.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,8 +12,8 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::segment::Rows;
 
-/// Keys of a task, about, and of those of its blocks that are decoded together, at most, unless a single block holds more: they
-/// stay in the second cache.
+/// Keys of a task, about, and of those of its blocks that are decoded together, at most, unless a
+/// single block holds more: they stay in the second cache.
 pub(super) const TASK_KEYS: u64 = 1 << 16;
 /// How many tasks ahead the system is asked for: some 20 MB.
 const AHEAD: u64 = 64;
@@ -98,8 +99,8 @@ impl<'a, F: Fingerprint> Tasks<'a, F> {
         (start < end).then_some(Task { shelf, blocks: start..end })
     }
 
-    /// Decodes the keys of a task into `keys`, some blocks at a time, and calls `found` for each time. Where this is false, the rest is left
-    /// for another time.
+    /// Decodes the keys of a task into `keys`, some blocks at a time, and calls `found` for each
+    /// time. Where this is false, the rest is left for another time.
     pub(super) fn read(
         &self,
         task: Task,

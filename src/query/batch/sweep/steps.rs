@@ -1,11 +1,12 @@
-//! When a list is sifted for fewer keys, and when it is compared: the rule of [`walk`](super::walk), and what it comes to.
+//! When a list is sifted for fewer keys, and when it is compared: the rule of
+//! [`walk`](super::walk), and what it comes to.
 
 use super::part::Part;
 use crate::costs::SweepCosts;
 use crate::flips;
 
-/// Queries of a list, and keys, from which cutting is worth while: about those of two vectors, which are compared as fast as anything else could be done
-/// with them.
+/// Queries of a list, and keys, from which cutting is worth while: about those of two vectors,
+/// which are compared as fast as anything else could be done with them.
 const MANY_QUERIES: usize = 32;
 const MANY_KEYS: usize = 32;
 /// Keys that are left of a group, about, and the most bits by which it is cut at a time.
@@ -32,7 +33,8 @@ pub(super) fn step(keys: usize, queries: usize, bits: u32) -> Step {
     Step::Split((keys / KEYS_LEFT).ilog2().clamp(1, MOST_BITS).min(bits))
 }
 
-/// The predicted time to join `keys` uniform keys in the order of a part with as many `queries`, in nanoseconds of one thread.
+/// The predicted time to join `keys` uniform keys in the order of a part with as many `queries`, in
+/// nanoseconds of one thread.
 pub(super) fn join_ns(part: &Part, keys: f64, queries: f64, c: &SweepCosts, vector_ns: f64) -> f64 {
     let depth = part.listed_bits;
     let values = f64::from(depth).exp2();

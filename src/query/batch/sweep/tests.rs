@@ -173,7 +173,8 @@ proptest! {
 
 #[test]
 fn long_lists_and_dense_groups_are_cut_until_they_can_be_compared() {
-    // All begin with the same bits, and end with others, or the other way round; more queries than a list holds.
+    // All begin with the same bits, and end with others, or the other way round; more queries than
+    // a list holds.
     let case = |kind| Case {
         counts: [10_000, 1000],
         asked: 17_000,

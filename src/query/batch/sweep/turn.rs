@@ -1,8 +1,9 @@
 //! Brings keys into the order of a further part, in two steps that stay in the second cache.
 //!
-//! What is read at a time is distributed by the first bits of the part at once, and kept so. Later, the keys with the same first
-//! bits are collected from all that was kept, and distributed by the bits that follow. One distribution of all over as many
-//! values takes two to four times as long, since it writes to thousands of places in memory by turns.
+//! What is read at a time is distributed by the first bits of the part at once, and kept so. Later,
+//! the keys with the same first bits are collected from all that was kept, and distributed by the
+//! bits that follow. One distribution of all over as many values takes two to four times as long,
+//! since it writes to thousands of places in memory by turns.
 
 use super::part::Part;
 
@@ -52,8 +53,8 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Calls `found` with the keys of all `pieces` that begin with `value`, in the order of their first `bits` bits: some of them, and then
-    /// others, where they are very many.
+    /// Calls `found` with the keys of all `pieces` that begin with `value`, in the order of their
+    /// first `bits` bits: some of them, and then others, where they are very many.
     pub(super) fn collect(
         &mut self,
         mut pieces: &[Turned],
@@ -84,7 +85,8 @@ impl Collector {
     }
 }
 
-/// Writes keys to `to`, which has their number, in the order of so many bits from bit `shift` on. Gives where each value ends.
+/// Writes keys to `to`, which has their number, in the order of so many bits from bit `shift` on.
+/// Gives where each value ends.
 #[inline(always)]
 fn distribute(
     keys: impl Iterator<Item = u64> + Clone,

@@ -32,8 +32,8 @@ const LANES: usize = 8;
 const FOLDED_LANES: usize = 16;
 /// The largest radius at which folded fingerprints are compared first: few pairs get through.
 const MAX_FOLDED_K: u32 = 7;
-/// Fingerprints of a short tile. Room for a long one has to be cleared as well: with that alone a self-join of
-/// 2^20 takes 65 ms instead of 61, the least of 130 runs each; others differ by more.
+/// Fingerprints of a short tile. Room for a long one has to be cleared as well: with that alone a
+/// self-join of 2^20 takes 65 ms instead of 61, the least of 130 runs each; others differ by more.
 const SHORT: usize = 256;
 /// Fingerprints for which folding them is worth while.
 const MIN_FOLDED: usize = 64;
@@ -249,7 +249,8 @@ fn folded<F: Fingerprint, const WORDS: usize>(
         let folded = fold_rows::<F, WORDS, ROWS>(rows);
         let first = if the_same { start / LANES } else { 0 };
         for (number, group) in groups.iter().enumerate().skip(first) {
-            // Loops, not closures: those of an array's `map` are not compiled for these instructions.
+            // Loops, not closures: those of an array's `map` are not compiled for these
+            // instructions.
             let mut distances = [_mm512_setzero_si512(); ROWS];
             for (word, lanes) in group.iter().enumerate() {
                 let others = load_words(lanes);

@@ -1,13 +1,13 @@
 //! Fingerprints that are folded to few words, side by side.
 //!
 //! ```text
-//! fingerprint    | a | b | c | d |                  words, of 256 bits
-//! folded to 2    | a ^ c | b ^ d |
-//! a group        | 8 first words | 8 second words |  of 8 fingerprints: a register of 512 bits each
+//! fingerprint  | a | b | c | d |                words, of 256 bits
+//! folded to 2  | a ^ c | b ^ d |
+//! a group      | 8 first words | 8 second words |  of 8 fingerprints: 512 bits each
 //! ```
 //!
-//! Two folded fingerprints differ in no more bits than the fingerprints do, since folding the difference can only cancel
-//! bits.
+//! Two folded fingerprints differ in no more bits than the fingerprints do, since folding the
+//! difference can only cancel bits.
 
 use crate::fingerprint::{Fingerprint, word_count};
 

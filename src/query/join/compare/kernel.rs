@@ -16,9 +16,9 @@ pub(super) trait Kernel: Copy {
     /// most `k` bits.
     fn between(self, left: &[u64], right: &[u64], k: u32, found: &mut impl FnMut(u64, u64));
 
-    /// Calls `near` with the numbers of each fingerprint of `left` and each of some folded ones that differ in at most `k`
-    /// bits, folded. If they are `the_same`, those are left out that are more than a group before; others may come in
-    /// both orders.
+    /// Calls `near` with the numbers of each fingerprint of `left` and each of some folded ones
+    /// that differ in at most `k` bits, folded. If they are `the_same`, those are left out that are
+    /// more than a group before; others may come in both orders.
     fn folded<F: Fingerprint, const WORDS: usize>(
         self,
         left: &[F],

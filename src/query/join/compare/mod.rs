@@ -18,10 +18,12 @@ use crate::simd::{Level, by_level};
 use fold::Folded;
 use kernel::{Kernel, TILE};
 
-/// Words of which most pairs are rejected by one look at the least words that fingerprints can be folded to.
+/// Words of which most pairs are rejected by one look at the least words that fingerprints can be
+/// folded to.
 ///
-/// The distance of two unrelated folded fingerprints has a mean of 32 bits per word, and a standard deviation of 4 times
-/// the root of the number of words. Up to 3.5 of them below the mean one in thousands gets through.
+/// The distance of two unrelated folded fingerprints has a mean of 32 bits per word, and a standard
+/// deviation of 4 times the root of the number of words. Up to 3.5 of them below the mean one in
+/// thousands gets through.
 pub(super) fn words_compared<F: Fingerprint>(k: u32) -> usize {
     let words = match k {
         0..=18 => 1,
@@ -140,8 +142,8 @@ fn between_folded<F: Fingerprint, const WORDS: usize>(
     }
 }
 
-/// Compares all of `left` with few others, by way of what these are folded to; if they are `the_same`, each with those
-/// behind it.
+/// Compares all of `left` with few others, by way of what these are folded to; if they are
+/// `the_same`, each with those behind it.
 fn compare_folded<F: Fingerprint, const WORDS: usize>(
     level: Level,
     left: &[F],

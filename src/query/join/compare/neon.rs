@@ -1,7 +1,7 @@
 //! The comparisons with NEON: a fingerprint with 8 others at a time.
 //!
 //! ```text
-//! others      | a | b |   | c | d |   | e | f |   | g | h |     4 loads of 2 words, from any address
+//! others      | a | b |   | c | d |   | e | f |   | g | h |     4 loads of 2 words, unaligned
 //!     ^ one, in all words
 //! distances   | a | b | c | d | e | f | g | h |                 16 bits each
 //!     <= k

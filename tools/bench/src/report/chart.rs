@@ -1,5 +1,5 @@
-//! A chart as SVG: scales, ticks and the places of marks. Colours are classes, which the style of the
-//! page gives for light and dark; each mark says its values in attributes and in its title.
+//! A chart as SVG: scales, ticks and the places of marks. Colours are classes, which the style of
+//! the page gives for light and dark; each mark says its values in attributes and in its title.
 
 use serde::Serialize;
 

@@ -1,8 +1,10 @@
-//! `report.html`: everything in one file that needs no network, and `front.svg`, its first chart alone.
+//! `report.html`: everything in one file that needs no network, and `front.svg`, its first chart
+//! alone.
 //!
-//! Charts are laid out here and written by templates, instead of by a library of charts: colours must
-//! follow light and dark by classes of a style sheet, marks must carry the values they stand for, and
-//! the same chart must stand in a page and alone. Those libraries write colours into each element.
+//! Charts are laid out here and written by templates, instead of by a library of charts: colours
+//! must follow light and dark by classes of a style sheet, marks must carry the values they stand
+//! for, and the same chart must stand in a page and alone. Those libraries write colours into each
+//! element.
 
 mod chart;
 mod charts;

@@ -1,5 +1,5 @@
-//! The report in a real browser: headless Chromium, if there is one. `FPSTORE_CHROMIUM` names another
-//! program than `chromium`; without one these tests say that they were skipped.
+//! The report in a real browser: headless Chromium, if there is one. `FPSTORE_CHROMIUM` names
+//! another program than `chromium`; without one these tests say that they were skipped.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

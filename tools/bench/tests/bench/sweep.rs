@@ -399,7 +399,8 @@ fn stores_of_other_widths_are_measured_by_their_parts() {
             );
             assert!((float(&predicted["bytes_per_fingerprint"]) / own - 1.0).abs() < 0.1, "{m}");
             assert!(float(&predicted["warm_ns"]) > 0.0 && float(&m["warm"]["p50_ns"]) > 0.0, "{m}");
-            // Equal ones are looked up where parts are, but a small set of narrow ones is compared whole.
+            // Equal ones are looked up where parts are, but a small set of narrow ones is compared
+            // whole.
             let groups = float(&m["radii"][0]["groups_probed"]);
             assert!(m["tables"] == 0 || bits == 32 || groups > 0.0, "{m}");
             assert!(float(&m["work"]["rows_compared"]) > 0.5, "{m}");

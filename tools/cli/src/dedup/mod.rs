@@ -94,8 +94,8 @@ pub struct Args {
     /// The directory that `fpstore pack` wrote
     store: PathBuf,
 
-    /// The greatest distance of near duplicates, 0 to the bits of a fingerprint [default: that which the
-    /// store was packed for]
+    /// The greatest distance of near duplicates, 0 to the bits of a fingerprint [default: that
+    /// which the store was packed for]
     #[arg(short = 'k', value_name = "K", value_parser = any_radius, allow_negative_numbers = true)]
     radius: Option<u32>,
 
@@ -114,7 +114,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pairs: Vec<PathBuf>,
 
-    /// Format of these files; raw integers are never guessed [default: tsv or parquet, as each begins]
+    /// Format of these files; raw integers are never guessed [default: tsv or parquet, as each
+    /// begins]
     #[arg(long, value_enum, hide_possible_values = true, requires = "pairs")]
     #[arg(value_name = "tsv|u64le|u32le|parquet")]
     #[arg(hide_short_help = true)]

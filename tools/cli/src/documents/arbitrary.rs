@@ -1,7 +1,8 @@
 //! Whatever the bytes of an input, its readers give records or an error, and never panic.
 //!
-//! Files of every format are changed at random: bytes flipped, pieces cut out, doubled and exchanged, tokens put in. Runs for `FPSTORE_SECONDS` seconds, one by
-//! default (600 and more before a release); prints its seed, which `FPSTORE_SEED` sets again.
+//! Files of every format are changed at random: bytes flipped, pieces cut out, doubled and
+//! exchanged, tokens put in. Runs for `FPSTORE_SECONDS` seconds, one by default (600 and more
+//! before a release); prints its seed, which `FPSTORE_SEED` sets again.
 
 use std::fs;
 use std::io::Write;

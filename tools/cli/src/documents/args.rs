@@ -12,7 +12,8 @@ pub struct DocumentArgs {
     #[arg(help_heading = "Documents")]
     text: Option<String>,
 
-    /// Column of the ids, strings or whole numbers [default: the path of the file, and the line or row]
+    /// Column of the ids, strings or whole numbers [default: the path of the file, and the line or
+    /// row]
     #[arg(long = "id-column", value_name = "COLUMN")]
     #[arg(help_heading = "Documents")]
     id: Option<String>,

@@ -105,7 +105,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
 
-    /// Write a report with the curves to this file, in HTML; with `-` to standard output, in place of the rows
+    /// Write a report with the curves to this file, in HTML; with `-` to standard output, in place
+    /// of the rows
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 

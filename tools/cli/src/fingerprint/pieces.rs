@@ -1,7 +1,8 @@
-//! Documents of many inputs, worked on by several threads, and what comes of it in the order of the documents.
+//! Documents of many inputs, worked on by several threads, and what comes of it in the order of the
+//! documents.
 //!
-//! While the pieces of one batch are worked on, the next batch is read and the results of the one before are written. So there are
-//! pieces of two batches in memory.
+//! While the pieces of one batch are worked on, the next batch is read and the results of the one
+//! before are written. So there are pieces of two batches in memory.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,7 +15,8 @@ use crate::output::say;
 use crate::progress::Progress;
 use crate::threads;
 
-/// A batch ends with the piece that reaches so many bytes, or with this many pieces for each thread.
+/// A batch ends with the piece that reaches so many bytes, or with this many pieces for each
+/// thread.
 const BATCH_BYTES: usize = 16 << 20;
 const BATCH_PIECES: usize = 8;
 
@@ -91,8 +93,8 @@ pub struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// Gives each piece to `work`, on some thread, with what `worker` has made for that thread, and what comes of it to `take`, in the
-    /// order of the documents. Gives the workers at the end.
+    /// Gives each piece to `work`, on some thread, with what `worker` has made for that thread, and
+    /// what comes of it to `take`, in the order of the documents. Gives the workers at the end.
     ///
     /// # Errors
     /// Those of reading and of `take`; what came before was taken.

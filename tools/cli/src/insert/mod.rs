@@ -93,7 +93,8 @@ pub struct Args {
     #[arg(default_value = "-", hide_default_value = true)]
     input: Vec<PathBuf>,
 
-    /// Insert only what has no stored fingerprint within the distance, and print a row for each record
+    /// Insert only what has no stored fingerprint within the distance, and print a row for each
+    /// record
     #[arg(long)]
     pub unless_near: bool,
 
@@ -107,7 +108,8 @@ pub struct Args {
     #[arg(long, value_name = "TIME", requires = "unless_near")]
     since: Option<Moment>,
 
-    /// By which recipe the fingerprints were made; one of another store is refused [default: what the inputs say]
+    /// By which recipe the fingerprints were made; one of another store is refused [default: what
+    /// the inputs say]
     #[arg(long, value_name = "LINE", value_parser = recipes::line)]
     #[arg(hide_short_help = true)]
     recipe: Option<String>,

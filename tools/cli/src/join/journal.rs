@@ -49,8 +49,8 @@ struct Of {
 struct State {
     /// Length and CRC of the manifest, which names the checksums of all files.
     manifest: (u64, u32),
-    /// What is seen: the id of the store, its generation, and the last operation in its log. A store that is being
-    /// written may have another manifest by now.
+    /// What is seen: the id of the store, its generation, and the last operation in its log. A
+    /// store that is being written may have another manifest by now.
     seen: (String, u64, u64),
 }
 
@@ -170,8 +170,8 @@ impl Journal {
         Ok(Self { path: journal.path, done: notes.done, notes })
     }
 
-    /// The first note, before the first byte of the output: a file of pairs without a note is not of
-    /// a join, or of one whose note is lost.
+    /// The first note, before the first byte of the output: a file of pairs without a note is not
+    /// of a join, or of one whose note is lost.
     fn start_at(self, target: &Target) -> Result<Self, Failure> {
         if target.len()? > 0 {
             let part = target.part().display();

@@ -93,7 +93,8 @@ pub struct Args {
     #[arg(value_name = "B")]
     other: Option<PathBuf>,
 
-    /// The greatest distance of a pair, 0 to the bits of a fingerprint [default: that which A was packed for]
+    /// The greatest distance of a pair, 0 to the bits of a fingerprint [default: that which A was
+    /// packed for]
     #[arg(short = 'k', value_name = "K", value_parser = any_radius, allow_negative_numbers = true)]
     radius: Option<u32>,
 

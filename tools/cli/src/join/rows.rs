@@ -81,8 +81,8 @@ pub struct WithIds<'a, F: Fingerprint> {
 }
 
 impl<'a, F: Fingerprint> Rows<'a, F> {
-    /// Goes on behind what is written already, to the target or to standard output. `k` and the recipe are noted
-    /// in Parquet.
+    /// Goes on behind what is written already, to the target or to standard output. `k` and the
+    /// recipe are noted in Parquet.
     pub fn new(
         args: &Args,
         (k, recipes): (u32, &Recipes),

@@ -132,7 +132,8 @@ impl<F: Fingerprint> Sorter<F> {
             key(one).cmp(&key(other)).then_with(rests)
         };
         let pairs = &mut self.pairs;
-        // Few are sorted sooner than threads are started; and where none can be started, this one sorts.
+        // Few are sorted sooner than threads are started; and where none can be started, this one
+        // sorts.
         let pool = (pairs.len() >= TOGETHER)
             .then(|| self.pool.get_or_init(|| threads::start_pool(0).ok()).as_deref());
         match pool.flatten() {

@@ -14,8 +14,9 @@ const SHARD_ROWS: u64 = 1 << 26;
 /// Queries that a task answers together.
 const TOGETHER: u64 = 1 << 20;
 
-/// Nanoseconds of a core for each fingerprint of a shard and for each query, where the shard is read from its start to its end: as `tools/python/benches/spark.py batch`
-/// took for 2^17 and 2^20 queries against 2^24, 2^25 and 2^26 fingerprints on one machine, without what Spark does itself.
+/// Nanoseconds of a core for each fingerprint of a shard and for each query, where the shard is
+/// read from its start to its end: as `tools/python/benches/spark.py batch` took for 2^17 and 2^20
+/// queries against 2^24, 2^25 and 2^26 fingerprints on one machine, without what Spark does itself.
 const STORED_NS: f64 = 65.0;
 const QUERY_NS: f64 = 1200.0;
 
@@ -101,7 +102,8 @@ fn plan<F: Fingerprint>(
         shard_rows,
         shard_bytes,
         bytes_sent,
-        // All as they were received and in one piece; those that are answered in order, and where their answers begin.
+        // All as they were received and in one piece; those that are answered in order, and where
+        // their answers begin.
         task_bytes: WORKER_BYTES + 2 * queries * width + queries.min(TOGETHER) * (2 * width + 8),
         cpu_seconds: task_ns * shards as f64 / 1e9,
         seconds: task_ns * shards.div_ceil(slots) as f64 / 1e9,

@@ -18,8 +18,10 @@ const SHOWN_TABLES: usize = 64;
 /// Share of a sample from which on a cell is looked at.
 const TOLD_SHARE: f64 = 1.0 / 16384.0;
 
-/// Nanoseconds of a core, as `tools/python/benches/spark.py scale` took them for 2^20 to 2^26 fingerprints on two executors of one machine: for each fingerprint that Spark
-/// reads and hands to Python, for each fingerprint and table that it is counted by, sent by and joined in, and for each byte that Spark shuffles.
+/// Nanoseconds of a core, as `tools/python/benches/spark.py scale` took them for 2^20 to 2^26
+/// fingerprints on two executors of one machine: for each fingerprint that Spark reads and hands to
+/// Python, for each fingerprint and table that it is counted by, sent by and joined in, and for
+/// each byte that Spark shuffles.
 const READ_NS: f64 = 400.0;
 const COUNT_NS: f64 = 35.0;
 const SEND_NS: f64 = 90.0;

@@ -215,7 +215,8 @@ impl Bar {
         if *waiting == Waiting::Started {
             lock(&self.line).set_draw_target(ProgressDrawTarget::stderr());
         }
-        // A steady tick of the line's own would be a further thread, and a panic where there is none.
+        // A steady tick of the line's own would be a further thread, and a panic where there is
+        // none.
         while *waiting == Waiting::Started {
             lock(&self.line).tick();
             let wait = self.clock.changed.wait_timeout(waiting, TICK);

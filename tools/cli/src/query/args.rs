@@ -66,8 +66,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub(super) from: Option<PathBuf>,
 
-    /// The greatest distance of a match, 0 to the bits of a fingerprint [default: that which the store
-    /// was packed for]
+    /// The greatest distance of a match, 0 to the bits of a fingerprint [default: that which the
+    /// store was packed for]
     #[arg(short = 'k', value_name = "K", value_parser = any_radius, allow_negative_numbers = true)]
     pub(super) radius: Option<u32>,
 

@@ -1,5 +1,5 @@
-//! Queries that arrive through a pipe: read by a thread of their own, so that those that are there can be answered
-//! while it waits for more.
+//! Queries that arrive through a pipe: read by a thread of their own, so that those that are there
+//! can be answered while it waits for more.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -34,7 +34,8 @@ struct Queue<F> {
 }
 
 impl<F: Fingerprint> Arrivals<F> {
-    /// Starts to read. About so many queries, and so many bytes of them, wait at most; then the reading does.
+    /// Starts to read. About so many queries, and so many bytes of them, wait at most; then the
+    /// reading does.
     ///
     /// # Errors
     ///
@@ -49,7 +50,8 @@ impl<F: Fingerprint> Arrivals<F> {
         Ok(Self { shared, reader: Some(reader) })
     }
 
-    /// Takes all that is there into `to`, which is empty. Waits if there is nothing; gives `false` at the end.
+    /// Takes all that is there into `to`, which is empty. Waits if there is nothing; gives `false`
+    /// at the end.
     ///
     /// # Errors
     ///

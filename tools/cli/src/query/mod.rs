@@ -30,7 +30,8 @@ use crate::skipped::Skipped;
 use crate::target::{self, Target};
 use crate::width::{self, for_width};
 
-/// Queries of a pipe that are answered together at most, so that those of a program that never stops are answered too.
+/// Queries of a pipe that are answered together at most, so that those of a program that never
+/// stops are answered too.
 const ARRIVED: usize = 1 << 20;
 /// Queries between two looks at the progress.
 const TOLD: u64 = 1 << 12;
@@ -210,8 +211,8 @@ impl<F: Fingerprint> Asker<'_, F> {
         }
     }
 
-    /// Answers queries and prints the answers. Tells how far it is where they are a piece of a file, of `total` queries, or
-    /// 0 where there may be more.
+    /// Answers queries and prints the answers. Tells how far it is where they are a piece of a
+    /// file, of `total` queries, or 0 where there may be more.
     fn answer_together(&mut self, queries: &Records<F>, total: Option<u64>) -> Result<(), Failure> {
         let limit = self.args.limit();
         let memory = limit.saturating_sub(limit / QUERY_SHARE).max(limit.min(memory::LEAST));

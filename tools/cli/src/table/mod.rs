@@ -222,7 +222,8 @@ pub fn header(names: &[&str]) -> Vec<u8> {
     line
 }
 
-/// What is noted in a file of Parquet about the store, the distance and the recipe that it comes from.
+/// What is noted in a file of Parquet about the store, the distance and the recipe that it comes
+/// from.
 #[cfg(feature = "parquet")]
 pub fn notes(
     store: impl std::fmt::Display,

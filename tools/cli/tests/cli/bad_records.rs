@@ -1,4 +1,5 @@
-//! Bad records: each is told with file and place, and ends the run or is skipped, as the user wishes.
+//! Bad records: each is told with file and place, and ends the run or is skipped, as the user
+//! wishes.
 
 use crate::Scratch;
 use crate::writers::{delimited, npy};

@@ -138,8 +138,8 @@ fn remove(scratch: &Scratch) {
     }
 }
 
-/// A little more than the median time of a few packs, from the start of the process on: one that the
-/// machine stalled must not make all delays long.
+/// A little more than the median time of a few packs, from the start of the process on: one that
+/// the machine stalled must not make all delays long.
 fn usual_pack(scratch: &Scratch, stop: Stop) -> Duration {
     let mut times = [(); 5].map(|()| {
         remove(scratch);

@@ -87,8 +87,8 @@ fn rows(text: &str) -> Vec<Row> {
     text.lines().map(row).collect()
 }
 
-/// Compares the pairs and clusters of a set at k = 3 with those found in another way, and gives their
-/// numbers: of pairs, of clusters, and of each size.
+/// Compares the pairs and clusters of a set at k = 3 with those found in another way, and gives
+/// their numbers: of pairs, of clusters, and of each size.
 fn check_set(set: &[u64]) -> (usize, usize, BTreeMap<usize, usize>) {
     let scratch = Scratch::new();
     scratch.pack("store", set, "--ids line");

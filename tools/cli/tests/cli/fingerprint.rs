@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::Scratch;
 
-/// Documents as JSON lines: some long, two the same, one too short, one that is not all UTF-8 once it is parsed as plain text.
+/// Documents as JSON lines: some long, two the same, one too short, one that is not all UTF-8 once
+/// it is parsed as plain text.
 fn corpus(scratch: &Scratch, documents: usize) {
     let lines: String = (0..documents)
         .map(|number| {

@@ -28,7 +28,8 @@ fn devset() -> Vec<u64> {
     bytes.as_chunks::<8>().0.iter().take(COUNT).map(|&bytes| u64::from_le_bytes(bytes)).collect()
 }
 
-/// The store of the raw integers with their line numbers as ids, with which all others are compared.
+/// The store of the raw integers with their line numbers as ids, with which all others are
+/// compared.
 struct Reference {
     scratch: Scratch,
     set: Vec<u64>,

@@ -460,7 +460,8 @@ fn the_output_does_not_replace_what_is_no_file_of_its_own() {
     scratch.run("join store -o there/").fails_with("there/: is a directory; name a file");
 }
 
-/// All values within three flips of one, which have 11,986,528 pairs: too many to be in the gate as rows.
+/// All values within three flips of one, which have 11,986,528 pairs: too many to be in the gate as
+/// rows.
 #[test]
 fn the_heaviest_cluster_of_three_flips_ends_and_says_what_it_did() {
     let scratch = Scratch::new();

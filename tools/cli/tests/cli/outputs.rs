@@ -1,8 +1,8 @@
 //! What the name of an output leads to: inputs and stores, which are not written over; links, whose
 //! targets are replaced; pipes, devices and descriptors, which are written through.
 //!
-//! No test names a device or a descriptor of the machine with `--force`: a tool that replaces what a
-//! name leads to would take it away. Links in the directory of the test stand for them.
+//! No test names a device or a descriptor of the machine with `--force`: a tool that replaces what
+//! a name leads to would take it away. Links in the directory of the test stand for them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};

@@ -1,5 +1,5 @@
-//! Files, links and pipes that others put where the tool is about to write, and what is not its own to
-//! replace.
+//! Files, links and pipes that others put where the tool is about to write, and what is not its own
+//! to replace.
 
 use std::fs;
 use std::io::Write;

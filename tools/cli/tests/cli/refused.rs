@@ -1,7 +1,9 @@
-//! What the system refuses (threads, memory, open files) is an error of one line and the exit code 2, for every command.
+//! What the system refuses (threads, memory, open files) is an error of one line and the exit code
+//! 2, for every command.
 //!
-//! Each command runs on inputs that take several threads and some memory, under `ulimit -u`, `-v` and `-n`. The usual run
-//! takes few steps of each; with `FPSTORE_ALL_LIMITS` in the environment it takes all of them, and larger inputs.
+//! Each command runs on inputs that take several threads and some memory, under `ulimit -u`, `-v`
+//! and `-n`. The usual run takes few steps of each; with `FPSTORE_ALL_LIMITS` in the environment it
+//! takes all of them, and larger inputs.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -34,7 +36,8 @@ const INPUTS: [&str; 8] = [
 /// Stores that commands change: these get copies.
 const CHANGED: [&str; 3] = ["live", "merged", "windows"];
 
-/// Every command, and whether all that it gives is the same each time: its output, and what it writes to `out`.
+/// Every command, and whether all that it gives is the same each time: its output, and what it
+/// writes to `out`.
 const COMMANDS: [(&str, bool); 27] = [
     ("plan --sample set.bin --format u64le", false),
     ("pack set.bin -o out --format u64le -q", false),
@@ -81,7 +84,8 @@ struct Outcome {
 /// Where commands run, and as whom.
 struct Place {
     scratch: Scratch,
-    /// As root: a user of whom nothing else runs, as the limit of processes holds for each user, and not for root.
+    /// As root: a user of whom nothing else runs, as the limit of processes holds for each user,
+    /// and not for root.
     user: Option<u32>,
 }
 
@@ -208,7 +212,8 @@ impl Place {
         }
     }
 
-    /// What is wrong with how a command ends under a limit, if anything is. `whole` is what it gives without.
+    /// What is wrong with how a command ends under a limit, if anything is. `whole` is what it
+    /// gives without.
     fn fault(&self, (line, same): (&str, bool), limit: Limit, whole: &Outcome) -> Option<String> {
         let found = self.run(line, Some(limit));
         let one_line = found.errors.lines().count() == 1 && found.errors.ends_with('\n');

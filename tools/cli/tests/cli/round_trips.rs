@@ -1,5 +1,6 @@
-//! Parquet through DuckDB and back: what `query`, `dedup` and `join` write is read by another program,
-//! and what that writes is packed. And through `corpus dedup`, whatever types pyarrow can write.
+//! Parquet through DuckDB and back: what `query`, `dedup` and `join` write is read by another
+//! program, and what that writes is packed. And through `corpus dedup`, whatever types pyarrow can
+//! write.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,5 +1,5 @@
-//! Runs a real program in a directory of its own, and judges what it leaves. `crate::PROGRAM` is the
-//! program; the tests of `fpstore-bench` share this file.
+//! Runs a real program in a directory of its own, and judges what it leaves. `crate::PROGRAM` is
+//! the program; the tests of `fpstore-bench` share this file.
 
 use std::fs;
 use std::io::Write;

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use crate::Scratch;
 
-/// What such a command starts behind: who runs the tests may ignore some signals, as `nohup` does, and shells do for what they
-/// start in the background.
+/// What such a command starts behind: who runs the tests may ignore some signals, as `nohup` does,
+/// and shells do for what they start in the background.
 #[cfg(target_os = "linux")]
 pub const HEEDS: &str = "env --default-signal=HUP,INT,TERM";
 

@@ -1,5 +1,5 @@
-//! What `query`, `join`, `dedup` and `dump` have in common where they write tables: names of columns,
-//! forms of fingerprints, the ids of queries, and Parquet.
+//! What `query`, `join`, `dedup` and `dump` have in common where they write tables: names of
+//! columns, forms of fingerprints, the ids of queries, and Parquet.
 
 use crate::Scratch;
 

@@ -28,7 +28,8 @@ pub use pages::Groups;
 
 /// What stands behind the footer: its length, and the mark of the format.
 const TAIL_BYTES: u64 = 8;
-/// Rows that are taken in one piece: fewer where they are so long that they come to more than the bytes, and hardly fewer than the least.
+/// Rows that are taken in one piece: fewer where they are so long that they come to more than the
+/// bytes, and hardly fewer than the least.
 const PIECE_ROWS: usize = 8192;
 const LEAST_ROWS: usize = 16;
 const PIECE_BYTES: u64 = 4 << 20;

@@ -4,15 +4,18 @@ use super::pairs::Labelled;
 use super::signatures::Signatures;
 use crate::fingerprinter::Fingerprinter;
 
-/// Into how many bins of equal width Jaccard similarities from 0 to 1 are sorted; 1 itself is in the last.
+/// Into how many bins of equal width Jaccard similarities from 0 to 1 are sorted; 1 itself is in
+/// the last.
 pub const BINS: usize = 20;
 
-/// How many pairs of each similarity have signatures that differ by how much ([`Signature::difference`](crate::Signature::difference)).
+/// How many pairs of each similarity have signatures that differ by how much
+/// ([`Signature::difference`](crate::Signature::difference)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Curve {
     // By bin and difference.
     counts: Vec<Vec<u64>>,
-    // Pairs that no k finds, since one text has a signature and the other too few features, or both are too few and differ.
+    // Pairs that no k finds, since one text has a signature and the other too few features, or both
+    // are too few and differ.
     never: [u64; BINS],
 }
 
@@ -82,7 +85,8 @@ impl Curve {
         }
     }
 
-    /// How many pairs there are in a bin, and how many of them have signatures that differ by at most `k`.
+    /// How many pairs there are in a bin, and how many of them have signatures that differ by at
+    /// most `k`.
     #[must_use]
     pub fn bin(&self, bin: usize, k: u32) -> (u64, u64) {
         let counts = &self.counts[bin];
@@ -90,8 +94,8 @@ impl Curve {
         (counts.iter().sum::<u64>() + self.never[bin], found)
     }
 
-    /// How well pairs are found that lie in bin `relevant_from` and above (16: a Jaccard similarity of 0.8), if those are taken that differ by
-    /// at most `k`.
+    /// How well pairs are found that lie in bin `relevant_from` and above (16: a Jaccard similarity
+    /// of 0.8), if those are taken that differ by at most `k`.
     #[must_use]
     pub fn score(&self, k: u32, relevant_from: usize) -> Score {
         (0..BINS).fold(Score::default(), |score, bin| {

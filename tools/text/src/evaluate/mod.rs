@@ -1,16 +1,21 @@
 //! How well recipes find near duplicates, over real texts and anyone's.
 //!
 //! * [`Change`] makes a near duplicate of a text, the same one every time.
-//! * [`labelled`] pairs texts with their changed copies and with each other, with the true Jaccard similarity of each pair, by comparing whole sets.
+//! * [`labelled`] pairs texts with their changed copies and with each other, with the true Jaccard
+//!   similarity of each pair, by comparing whole sets.
 //! * [`Signatures`] are those of all texts, with what they take.
-//! * [`Curve`] holds for every similarity how far the signatures of a recipe were apart, and gives precision and recall for every k.
+//! * [`Curve`] holds for every similarity how far the signatures of a recipe were apart, and gives
+//!   precision and recall for every k.
 //!
 //! ```
 //! use fpstore_text::evaluate::{Curve, labelled};
 //! use fpstore_text::{Fingerprinter, Recipe};
 //!
-//! let texts = ["Forty-one boats lay in the harbour at dawn, and one of them had not been there yesterday.", "The tide tables of 1998 lay open \
-//!     on his desk, and the page for May was missing. Nobody had asked him to look for it again."];
+//! let texts = [
+//!     "Forty-one boats lay in the harbour at dawn, and one of them had not been there yesterday.",
+//!     "The tide tables of 1998 lay open on his desk, and the page for May was missing. Nobody \
+//!      had asked him to look for it again.",
+//! ];
 //! let recipe: Recipe = "onebit-256 n=2".parse()?;
 //! let mut fingerprinter = Fingerprinter::new(&recipe)?;
 //! let set = labelled(&texts, 1, &mut fingerprinter);

@@ -28,10 +28,12 @@ pub struct Pair {
     pub jaccard: f64,
 }
 
-/// Each text with a copy for each [`Change`] that changes it, and with each of the given texts after it.
+/// Each text with a copy for each [`Change`] that changes it, and with each of the given texts
+/// after it.
 ///
-/// The true similarity is that of the [features](Fingerprinter::feature_set) of `truth`. Takes memory for the sets of all texts and time for all pairs of the
-/// given texts: 2,000 texts of 2 KB take some seconds.
+/// The true similarity is that of the [features](Fingerprinter::feature_set) of `truth`. Takes
+/// memory for the sets of all texts and time for all pairs of the given texts: 2,000 texts of 2 KB
+/// take some seconds.
 pub fn labelled<S: AsRef<str>>(given: &[S], seed: u64, truth: &mut Fingerprinter) -> Labelled {
     let mut texts: Vec<String> = given.iter().map(|text| text.as_ref().to_owned()).collect();
     let mut origins = Vec::new();
@@ -54,7 +56,8 @@ pub fn labelled<S: AsRef<str>>(given: &[S], seed: u64, truth: &mut Fingerprinter
 }
 
 impl Labelled {
-    /// These pairs of texts, by their places, with the true similarity of each. Pairs of places that there are not are left out.
+    /// These pairs of texts, by their places, with the true similarity of each. Pairs of places
+    /// that there are not are left out.
     #[must_use]
     pub fn of_pairs(
         texts: Vec<String>,

@@ -1,4 +1,5 @@
-//! What is written differently in other places: simplified and traditional characters, numbers, dates.
+//! What is written differently in other places: simplified and traditional characters, numbers,
+//! dates.
 
 /// Frequent characters whose simplified form stands for one traditional form, in pairs.
 const PAIRS: &str = "这這们們个個来來说說时時国國会會对對过過学學没沒还還发發经經关關问問间間开開长長见見现現样樣进進动動从從两兩实實业業当當机機\

@@ -25,8 +25,9 @@ impl Signatures {
         Signatures { answers: texts.iter().map(&mut answer).collect() }
     }
 
-    /// By how much the signatures of two texts differ, by their places; 0 for equal texts with too few features, and `None` if no k can find the
-    /// pair, since one has a signature and the other has not, or both have none and differ.
+    /// By how much the signatures of two texts differ, by their places; 0 for equal texts with too
+    /// few features, and `None` if no k can find the pair, since one has a signature and the other
+    /// has not, or both have none and differ.
     #[must_use]
     pub fn difference(&self, a: usize, b: usize) -> Option<u32> {
         match (self.answers.get(a)?, self.answers.get(b)?) {

@@ -1,7 +1,7 @@
 //! The whole text, hashed: XXH3-64, XXH3-128, or the first bits of SHA-256.
 //!
-//! Where some bytes of a document were no UTF-8, its bytes are hashed as they are, since what was replaced is lost in the text. No text can
-//! have the same bytes.
+//! Where some bytes of a document were no UTF-8, its bytes are hashed as they are, since what was
+//! replaced is lost in the text. No text can have the same bytes.
 
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};

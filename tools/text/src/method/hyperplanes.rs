@@ -1,7 +1,7 @@
 //! SimHash: Charikar, *Similarity estimation techniques from rounding algorithms*, STOC 2002.
 //!
-//! Bit i of limb j of the fingerprint is one if the features that have a one in bit i of their word j weigh more than half of all. A tie is a
-//! zero.
+//! Bit i of limb j of the fingerprint is one if the features that have a one in bit i of their word
+//! j weigh more than half of all. A tie is a zero.
 
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
-//! I-Match: Chowdhury, Frieder, Grossman, McCabe, *Collection statistics for fast duplicate document detection*, TOIS 2002; with several
-//! lexicons: Kołcz, Chowdhury, Alspector, KDD 2004.
+//! I-Match: Chowdhury, Frieder, Grossman, McCabe, *Collection statistics for fast duplicate
+//! document detection*, TOIS 2002; with several lexicons: Kołcz, Chowdhury, Alspector, KDD 2004.
 //!
-//! The features whose idf lies in a band make up lexicon 0. Lexicon i leaves those out whose word i, without its lower 32 bits, is less than
-//! `drop * 2^32 / 100`. The key of lexicon i is word i of what the document's features in it, ascending and each once, combine to; if there is
-//! none, word i of the lower half of the document's exact hash.
+//! The features whose idf lies in a band make up lexicon 0. Lexicon i leaves those out whose word
+//! i, without its lower 32 bits, is less than `drop * 2^32 / 100`. The key of lexicon i is word i
+//! of what the document's features in it, ascending and each once, combine to; if there is none,
+//! word i of the lower half of the document's exact hash.
 
 use std::sync::Arc;
 

@@ -1,7 +1,9 @@
-//! Random projection of the vector of weights, each bit the side of a hyperplane on which it lies (Charikar 2002; Henzinger, SIGIR 2006).
+//! Random projection of the vector of weights, each bit the side of a hyperplane on which it lies
+//! (Charikar 2002; Henzinger, SIGIR 2006).
 //!
-//! The hyperplane of bit i has for each feature the coordinate `ones(word i of the feature) - 32`: binomial, of mean 0 and variance 16, which is as
-//! good as normal and a whole number. The bit is one if the sum of weight times coordinate is positive.
+//! The hyperplane of bit i has for each feature the coordinate `ones(word i of the feature) - 32`:
+//! binomial, of mean 0 and variance 16, which is as good as normal and a whole number. The bit is
+//! one if the sum of weight times coordinate is positive.
 
 use std::sync::Arc;
 

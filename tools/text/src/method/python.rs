@@ -1,11 +1,13 @@
 //! What the Python package `simhash` 2.1.2 gives with its defaults, bit for bit.
 //!
-//! The text in lower case as Python's `str.lower` has it; of that, letters and numbers (general categories L and N) and underscores; all
-//! 4-grams of these characters, or the whole if there are fewer than four; of each the last 8 bytes of its MD5, most significant first; the majority in each bit,
-//! each 4-gram as often as it is there, a tie being a zero.
+//! The text in lower case as Python's `str.lower` has it; of that, letters and numbers (general
+//! categories L and N) and underscores; all 4-grams of these characters, or the whole if there are
+//! fewer than four; of each the last 8 bytes of its MD5, most significant first; the majority in
+//! each bit, each 4-gram as often as it is there, a tie being a zero.
 //!
-//! The package gives all texts without a letter one constant; here these have too few features. Characters that are not in Unicode
-//! 16 stay as they are and count as no letters, while the package goes by the version of the Python that runs it.
+//! The package gives all texts without a letter one constant; here these have too few features.
+//! Characters that are not in Unicode 16 stay as they are and count as no letters, while the
+//! package goes by the version of the Python that runs it.
 
 use md5::{Digest, Md5};
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};

@@ -1,16 +1,20 @@
-//! Minima of hash functions over the set of features: two sets agree in a slot with the probability of their Jaccard similarity (Broder 1997).
+//! Minima of hash functions over the set of features: two sets agree in a slot with the probability
+//! of their Jaccard similarity (Broder 1997).
 //!
 //! Slots hold words of features. An empty slot holds the greatest number, which counts as no word.
 //!
-//! * `independent`: slot i holds the least word i of all features. As many words of each feature as there are slots.
-//! * `one-permutation`: word 0 of a feature goes to slot `floor(word * t / 2^64)` of t, and each slot holds the least. One that is still empty
-//!   copies slot `floor(w * t / 2^64)` if that was filled, with w = word 1, 2, 3 ... of its own number, the first that hits (Shrivastava,
-//!   *Optimal densification for fast and accurate minwise hashing*, ICML 2017). Texts with fewer features than slots have copies that
-//!   depend on each other.
-//! * `rounds`: the same, and while a slot is empty there is another round: in round r, word r of each feature goes to a slot in
-//!   the same way, and counts if the slot was empty when the round began. From round t on, all words of round r go to slot r - t, so that
-//!   none stays empty (Dahlgaard, Knudsen, Thorup, *Fast similarity sketching*, FOCS 2017). The slots of short texts are as good as
-//!   independent, those of long texts take one word of each feature.
+//! * `independent`: slot i holds the least word i of all features. As many words of each feature as
+//!   there are slots.
+//! * `one-permutation`: word 0 of a feature goes to slot `floor(word * t / 2^64)` of t, and each
+//!   slot holds the least. One that is still empty copies slot `floor(w * t / 2^64)` if that was
+//!   filled, with w = word 1, 2, 3 ... of its own number, the first that hits (Shrivastava,
+//!   *Optimal densification for fast and accurate minwise hashing*, ICML 2017). Texts with fewer
+//!   features than slots have copies that depend on each other.
+//! * `rounds`: the same, and while a slot is empty there is another round: in round r, word r of
+//!   each feature goes to a slot in the same way, and counts if the slot was empty when the round
+//!   began. From round t on, all words of round r go to slot r - t, so that none stays empty
+//!   (Dahlgaard, Knudsen, Thorup, *Fast similarity sketching*, FOCS 2017). The slots of short texts
+//!   are as good as independent, those of long texts take one word of each feature.
 
 use super::Sketch;
 use crate::hash::{Stream, combine, word};

@@ -1,8 +1,11 @@
-//! SpotSigs: Theobald, Siddharth, Paepcke, *SpotSigs: robust and efficient near duplicate detection in large web collections*, SIGIR 2008.
+//! SpotSigs: Theobald, Siddharth, Paepcke, *SpotSigs: robust and efficient near duplicate detection
+//! in large web collections*, SIGIR 2008.
 //!
-//! A *spot* begins at each word that is an antecedent. From there the chain goes on `distance` words at a time, and from where it comes to lie
-//! to the next word that is no antecedent; after `chain` words it is complete. Its value is word 0 of what the hashes of antecedent and
-//! chain combine to. Chains that the text is too short for count for nothing. A text has the set of the values of its spots.
+//! A *spot* begins at each word that is an antecedent. From there the chain goes on `distance`
+//! words at a time, and from where it comes to lie to the next word that is no antecedent; after
+//! `chain` words it is complete. Its value is word 0 of what the hashes of antecedent and chain
+//! combine to. Chains that the text is too short for count for nothing. A text has the set of the
+//! values of its spots.
 
 use crate::features::cut_words;
 use crate::hash::{combine, token_hash, word};

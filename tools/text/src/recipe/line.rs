@@ -1,4 +1,5 @@
-//! The words of a line, and what they can be. Reading and printing go through the same list, [`visit`], so that they cannot differ.
+//! The words of a line, and what they can be. Reading and printing go through the same list,
+//! [`visit`], so that they cannot differ.
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;

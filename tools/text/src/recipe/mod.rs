@@ -18,14 +18,16 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// What is wrong with the line; [`Error::NotCanonical`] if it means a recipe and is not its canonical line.
+    /// What is wrong with the line; [`Error::NotCanonical`] if it means a recipe and is not its
+    /// canonical line.
     pub fn from_line(line: &str) -> Result<Recipe, Error> {
         let recipe: Recipe = line::parse(line)?;
         let canonical = recipe.to_string();
         if canonical == line { Ok(recipe) } else { Err(Error::NotCanonical { canonical }) }
     }
 
-    /// Names and canonical lines of the presets. Lines of recipes that need a table lack its id (`table=?`).
+    /// Names and canonical lines of the presets. Lines of recipes that need a table lack its id
+    /// (`table=?`).
     #[must_use]
     pub fn presets() -> &'static [(&'static str, &'static str)] {
         presets::PRESETS
@@ -58,7 +60,8 @@ impl fmt::Display for Recipe {
 impl std::str::FromStr for Recipe {
     type Err = Error;
 
-    /// Reads a line with its words in any order, or the name of a preset and words in place of those of its line.
+    /// Reads a line with its words in any order, or the name of a preset and words in place of
+    /// those of its line.
     fn from_str(line: &str) -> Result<Recipe, Error> {
         line::parse(&presets::expand(line)?)
     }

@@ -12,8 +12,9 @@ pub(super) const START: &str = "text/1";
 
 /// All that decides which fingerprint a document gets.
 ///
-/// It is written as one line, its *canonical line*, which [`grammar`](crate::grammar) explains word by word. The same line gives the
-/// same fingerprints on every machine, in every version of this crate: a recipe is never changed, only superseded by one with another line.
+/// It is written as one line, its *canonical line*, which [`grammar`](crate::grammar) explains word
+/// by word. The same line gives the same fingerprints on every machine, in every version of this
+/// crate: a recipe is never changed, only superseded by one with another line.
 ///
 /// ```
 /// use fpstore_text::Recipe;
@@ -21,8 +22,8 @@ pub(super) const START: &str = "text/1";
 /// let recipe: Recipe = "simhash-64 n=5 seed=7".parse()?;
 /// assert_eq!(
 ///     recipe.to_string(),
-///     "text/1 simhash bits=64 weight=tf markup=keep unicode=16.0.0 norm=nfkc case=fold space=keep \
-///      features=words cut=uax29 n=5 hash=xxh3 seed=7 few=4",
+///     "text/1 simhash bits=64 weight=tf markup=keep unicode=16.0.0 norm=nfkc case=fold \
+///      space=keep features=words cut=uax29 n=5 hash=xxh3 seed=7 few=4",
 /// );
 /// assert_eq!(Recipe::from_line(&recipe.to_string())?, recipe);
 /// # Ok::<(), fpstore_text::Error>(())
@@ -90,7 +91,8 @@ pub enum Method {
         /// How many super-shingles must agree.
         agree: u32,
     },
-    /// A hash of the words whose idf lies in a band, for several lexicons of which some words are left out at random.
+    /// A hash of the words whose idf lies in a band, for several lexicons of which some words are
+    /// left out at random.
     IMatch {
         /// The document frequencies.
         table: TableId,
@@ -137,9 +139,11 @@ pub enum Method {
 pub enum Scheme {
     /// A hash function for each.
     Independent,
-    /// One hash function, whose values are dealt out to the minima; those that got none copy others (optimal densification).
+    /// One hash function, whose values are dealt out to the minima; those that got none copy others
+    /// (optimal densification).
     OnePermutation,
-    /// Rounds of dealing out, each with its hash function, until every minimum has got a value (fast similarity sketching).
+    /// Rounds of dealing out, each with its hash function, until every minimum has got a value
+    /// (fast similarity sketching).
     Rounds,
 }
 
@@ -246,7 +250,8 @@ shown_as_hex!(RecipeId);
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Rule {
-    /// Their fingerprints differ in at most `k` bits. `k` is a proposal: any other can be used with the same fingerprints.
+    /// Their fingerprints differ in at most `k` bits. `k` is a proposal: any other can be used with
+    /// the same fingerprints.
     Within {
         /// The number of bits.
         k: u32,
@@ -340,11 +345,13 @@ impl Recipe {
             Method::Simhash { width, .. } | Method::Projection { width, .. } => {
                 Rule::Within { k: 3 * width.bits() / 64 }
             }
-            // 40 of 256: half the bits of slots with other minima differ, so at a Jaccard similarity of 0.8 some 26 of 256.
+            // 40 of 256: half the bits of slots with other minima differ, so at a Jaccard
+            // similarity of 0.8 some 26 of 256.
             Method::OneBit { width, .. } => Rule::Within { k: width.bits() * 10 / 64 },
             Method::Exact { .. } => Rule::Within { k: 0 },
             Method::PythonSimhash => Rule::Within { k: 3 },
-            // A Jaccard similarity of 0.8; slots with other minima are equal with a probability of 2^-keep_bits.
+            // A Jaccard similarity of 0.8; slots with other minima are equal with a probability of
+            // 2^-keep_bits.
             Method::MinHash { slots, keep_bits, .. } => {
                 let chance = 2f64.powi(keep_bits as i32).recip();
                 Rule::Equal {

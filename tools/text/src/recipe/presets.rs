@@ -146,7 +146,8 @@ pub(super) const PRESETS: &[(&str, &str)] = &[
     ("python-simhash", "text/1 python-simhash version=2.1.2 bits=64 unicode=16.0.0 few=1"),
 ];
 
-/// The line that `line` means: its own, or that of the preset that it begins with, with words replaced.
+/// The line that `line` means: its own, or that of the preset that it begins with, with words
+/// replaced.
 pub(super) fn expand(line: &str) -> Result<String, Error> {
     let mut words = line.split_ascii_whitespace();
     let start = words.next().unwrap_or_default();

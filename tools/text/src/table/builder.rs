@@ -7,7 +7,8 @@ use crate::features::features;
 use crate::recipe::{Features, Recipe};
 use crate::text::Normaliser;
 
-/// Counts the documents that have each feature. Its memory grows with the number of different features of the corpus.
+/// Counts the documents that have each feature. Its memory grows with the number of different
+/// features of the corpus.
 ///
 /// ```
 /// use fpstore_text::{Fingerprinter, Recipe, TableBuilder};
@@ -38,7 +39,8 @@ impl TableBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::Contradiction`] if the method takes no features, [`Error::NotBuilt`] as in [`Fingerprinter::new`](crate::Fingerprinter::new).
+    /// [`Error::Contradiction`] if the method takes no features, [`Error::NotBuilt`] as in
+    /// [`Fingerprinter::new`](crate::Fingerprinter::new).
     pub fn new(recipe: &Recipe) -> Result<TableBuilder, Error> {
         recipe.check_built()?;
         let Some(features) = recipe.features() else {
@@ -89,7 +91,8 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// The table, of the features that are in at least `least` documents; others count as being in none.
+    /// The table, of the features that are in at least `least` documents; others count as being in
+    /// none.
     #[must_use]
     pub fn finish(mut self, least: u64) -> Table {
         self.counts.retain(|_, count| *count >= least);

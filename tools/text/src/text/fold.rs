@@ -1,9 +1,11 @@
-//! Normal forms and case: `N(text)` with `case=keep`, and `N(F(N(text)))` with `case=fold`, where N is the normal form (NFC or NFKC, or nothing
-//! with `norm=none`) and F is full case folding (the mappings C and F of `CaseFolding.txt`).
+//! Normal forms and case: `N(text)` with `case=keep`, and `N(F(N(text)))` with `case=fold`, where N
+//! is the normal form (NFC or NFKC, or nothing with `norm=none`) and F is full case folding (the
+//! mappings C and F of `CaseFolding.txt`).
 //!
-//! Most characters come out as one character whatever stands around them: a table says which, and only *stretches* in which one does
-//! not go through the definition. A stretch begins one character before the first such and ends before the next other one, since
-//! a normal form looks no further than that: no character of the table changes together with what is before it.
+//! Most characters come out as one character whatever stands around them: a table says which, and
+//! only *stretches* in which one does not go through the definition. A stretch begins one character
+//! before the first such and ends before the next other one, since a normal form looks no further
+//! than that: no character of the table changes together with what is before it.
 
 use caseless::Caseless;
 use unicode_normalization::UnicodeNormalization;
@@ -11,8 +13,8 @@ use unicode_normalization::UnicodeNormalization;
 use super::pages::Outcomes;
 use super::rules::{Case, Form};
 
-/// First bytes of U+4000 to U+9FFF: characters of three bytes that always stay as they are. To pass them without the table makes all of `exact` some 15%
-/// faster on Chinese, and SimHash 7%.
+/// First bytes of U+4000 to U+9FFF: characters of three bytes that always stay as they are. To pass
+/// them without the table makes all of `exact` some 15% faster on Chinese, and SimHash 7%.
 const IDEOGRAPH_LEADS: std::ops::RangeInclusive<u8> = 0xe4..=0xe9;
 
 /// Appends the normal form of `text` to `out`.

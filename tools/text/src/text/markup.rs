@@ -1,11 +1,14 @@
-//! Text without HTML. The rules are few, so that anyone can write them again; they are no parser, and never fail.
+//! Text without HTML. The rules are few, so that anyone can write them again; they are no parser,
+//! and never fail.
 //!
-//! * A `<` that is followed by a letter of ASCII, `/`, `!` or `?` begins a tag, which ends with the next `>`; `<!--` begins a comment, which ends with
-//!   the next `-->`. Each becomes one blank. Without an end, the `<` is text.
-//! * After a tag `script` or `style` (in any case, no letter or digit after it) all up to the next `</script` or `</style` goes, too; all of the rest, if
-//!   there is none.
-//! * `&amp;` `&lt;` `&gt;` `&quot;` `&apos;` become `&` `<` `>` `"` `'`, `&nbsp;` becomes U+00A0; `&#N;` and `&#xN;` (1 to 8 digits) the
-//!   character of that number, U+FFFD if there is none. All else that begins with `&` is text.
+//! * A `<` that is followed by a letter of ASCII, `/`, `!` or `?` begins a tag, which ends with the
+//!   next `>`; `<!--` begins a comment, which ends with the next `-->`. Each becomes one blank.
+//!   Without an end, the `<` is text.
+//! * After a tag `script` or `style` (in any case, no letter or digit after it) all up to the next
+//!   `</script` or `</style` goes, too; all of the rest, if there is none.
+//! * `&amp;` `&lt;` `&gt;` `&quot;` `&apos;` become `&` `<` `>` `"` `'`, `&nbsp;` becomes U+00A0;
+//!   `&#N;` and `&#xN;` (1 to 8 digits) the character of that number, U+FFFD if there is none. All
+//!   else that begins with `&` is text.
 
 /// Appends `text` without markup to `out`.
 pub(super) fn strip(text: &str, out: &mut String) {
@@ -36,7 +39,8 @@ pub(super) fn strip(text: &str, out: &mut String) {
     out.push_str(&text[at..]);
 }
 
-/// Where the next ends are, so that text without any is gone through once and not from every `<` on.
+/// Where the next ends are, so that text without any is gone through once and not from every `<`
+/// on.
 struct Ends {
     tag: usize,
     comment: usize,

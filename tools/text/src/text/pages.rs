@@ -42,7 +42,8 @@ impl Outcomes {
         &ALL[2 * form as usize + case as usize]
     }
 
-    /// The one character that `character` becomes whatever stands around it, if that is so and if nothing before it ever joins it.
+    /// The one character that `character` becomes whatever stands around it, if that is so and if
+    /// nothing before it ever joins it.
     #[inline]
     pub(super) fn get(&self, character: char) -> Option<char> {
         let page = self.pages[character as usize / PAGE]
@@ -63,7 +64,8 @@ impl Outcomes {
             first
         };
         let outcome = self.normal(&folded);
-        // A composed character that is in its normal form may have parts that join what is before them; it does not itself.
+        // A composed character that is in its normal form may have parts that join what is before
+        // them; it does not itself.
         let stands = self.stands(character) || parts.iter().all(|part| self.stands(*part));
         let all_stand = stands && folded.iter().chain(&outcome).all(|part| self.stands(*part));
         match outcome[..] {
@@ -112,7 +114,8 @@ pub(crate) fn is_letter(character: char) -> bool {
     page[character as usize % PAGE]
 }
 
-/// The page on which `character` stands; surrogates are no characters and get what a replacement character gets.
+/// The page on which `character` stands; surrogates are no characters and get what a replacement
+/// character gets.
 fn page<T: Copy + std::fmt::Debug>(character: char, of: impl Fn(char) -> T) -> Box<[T; PAGE]> {
     let first = character as u32 / PAGE as u32 * PAGE as u32;
     Box::new(std::array::from_fn(|index| {

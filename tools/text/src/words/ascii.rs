@@ -1,13 +1,13 @@
 //! Words of ASCII, 64 bytes at a time.
 //!
-//! Each byte of a block becomes a bit in masks of letters, digits, and so on; the rules of Unicode's word boundaries (UAX #29) for
-//! ASCII then are a few operations on 64 positions at once:
+//! Each byte of a block becomes a bit in masks of letters, digits, and so on; the rules of
+//! Unicode's word boundaries (UAX #29) for ASCII then are a few operations on 64 positions at once:
 //!
 //! ```text
 //!   text       d o n ' t   p a y   3 . 5   . . .
 //!   letters    1 1 1 0 1 0 1 1 1 0 0 0 0 0 0 0 0
 //!   digits     0 0 0 0 0 0 0 0 0 0 1 0 1 0 0 0 0
-//!   joins      0 0 0 1 0 0 0 0 0 0 0 1 0 0 0 0 0     MidLetter between letters, MidNum between digits
+//!   joins      0 0 0 1 0 0 0 0 0 0 0 1 0 0 0 0 0     MidLetter in letters, MidNum in digits
 //!   word       1 1 1 1 1 0 1 1 1 0 1 1 1 0 0 0 0     all of them, and underscores
 //!   edges      1 0 0 0 0 1 1 0 0 1 1 0 0 1 0 0 0     word ^ word shifted by one
 //! ```
@@ -30,7 +30,8 @@ struct Masks {
     between_digits: u64,
 }
 
-/// Gives `sink` each word of `text`: what lies between two boundaries of UAX #29 and has a letter or digit.
+/// Gives `sink` each word of `text`: what lies between two boundaries of UAX #29 and has a letter
+/// or digit.
 ///
 /// `text` must be ASCII; it stands at `offset` of the whole.
 pub(super) fn words<S: Sink>(text: &[u8], offset: usize, sink: &mut S) {
@@ -117,7 +118,8 @@ fn masks_at(bytes: &[u8], at: usize) -> Masks {
 #[cfg(not(target_arch = "x86_64"))]
 use portable_masks as masks;
 
-/// English runs 2.7 times as fast with this as byte by byte, and 1.25 times as fast as by [`portable_masks`].
+/// English runs 2.7 times as fast with this as byte by byte, and 1.25 times as fast as by
+/// [`portable_masks`].
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn masks(block: &[u8; BLOCK]) -> Masks {
@@ -130,8 +132,9 @@ fn masks(block: &[u8; BLOCK]) -> Masks {
 
 /// The masks of a block, 8 bytes at a time in a register.
 ///
-/// A byte below 0x80 carries into its own bit 7 when `0x80 - first` is added if it is at least `first`; what is above `last` carries when
-/// `0x7f - last` is added. A product gathers the bits 7 of all bytes.
+/// A byte below 0x80 carries into its own bit 7 when `0x80 - first` is added if it is at least
+/// `first`; what is above `last` carries when `0x7f - last` is added. A product gathers the bits 7
+/// of all bytes.
 #[cfg_attr(target_arch = "x86_64", allow(dead_code, reason = "for other CPUs"))]
 #[inline]
 fn portable_masks(block: &[u8; BLOCK]) -> Masks {

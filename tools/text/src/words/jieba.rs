@@ -8,7 +8,8 @@ use super::kinds::is_ideograph;
 use super::sink::Sink;
 use super::unicode::words;
 
-/// Gives `sink` the words of `text`, runs of ideographs cut by jieba without its hidden Markov model.
+/// Gives `sink` the words of `text`, runs of ideographs cut by jieba without its hidden Markov
+/// model.
 pub(crate) fn words_by_dictionary<S: Sink>(text: &str, sink: &mut S) {
     static JIEBA: OnceLock<Jieba> = OnceLock::new();
     let jieba = JIEBA.get_or_init(Jieba::new);

@@ -12,7 +12,8 @@ pub(super) enum Kind {
     Other,
 }
 
-/// The characters that are not left to the crate. They are in Unicode since version 5.2 at the latest and have Word_Break=Other.
+/// The characters that are not left to the crate. They are in Unicode since version 5.2 at the
+/// latest and have Word_Break=Other.
 #[inline]
 pub(super) fn kind(character: char) -> Kind {
     match character {
@@ -36,7 +37,8 @@ pub(super) fn is_ideograph(word: &[u8]) -> bool {
     })
 }
 
-/// Whether there is a boundary before the character if a blank of ASCII or an ideograph stands there.
+/// Whether there is a boundary before the character if a blank of ASCII or an ideograph stands
+/// there.
 #[inline]
 pub(super) fn is_fresh(character: char) -> bool {
     use GeneralCategory::{

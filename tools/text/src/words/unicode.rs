@@ -1,12 +1,15 @@
-//! The words of a text: the pieces between the word boundaries of UAX #29 that have a letter or a digit.
+//! The words of a text: the pieces between the word boundaries of UAX #29 that have a letter or a
+//! digit.
 //!
-//! Ideographs, Hiragana, and the letters of Thai, Lao, Khmer and Burmese are words by themselves by that rule, so that n-grams of words
-//! are n-grams of characters there, and texts in several languages need nothing special.
+//! Ideographs, Hiragana, and the letters of Thai, Lao, Khmer and Burmese are words by themselves by
+//! that rule, so that n-grams of words are n-grams of characters there, and texts in several
+//! languages need nothing special.
 //!
-//! What the crate `unicode-segmentation` says is the definition. Two kinds of text are cut without it, to the same pieces: ASCII
-//! ([`ascii`]), and ideographs, Hiragana and the punctuation between them. All else goes to the crate in *stretches* that begin and end at
-//! *cuts*: boundaries which nothing before or after them can change. A cut stands between a character of the first kind and one of the
-//! second:
+//! What the crate `unicode-segmentation` says is the definition. Two kinds of text are cut without
+//! it, to the same pieces: ASCII ([`ascii`]), and ideographs, Hiragana and the punctuation between
+//! them. All else goes to the crate in *stretches* that begin and end at *cuts*: boundaries which
+//! nothing before or after them can change. A cut stands between a character of the first kind and
+//! one of the second:
 //!
 //! | before the cut | after the cut |
 //! |---|---|
@@ -50,7 +53,8 @@ fn words_by_definition<S: Sink>(text: &str, sink: &mut S) {
     }
 }
 
-/// The last cut at or before `other`, where the first character that is not ASCII stands; `at` is one.
+/// The last cut at or before `other`, where the first character that is not ASCII stands; `at` is
+/// one.
 fn cut_before(bytes: &[u8], at: usize, other: usize, character: char) -> usize {
     if other == at || bytes[other - 1].is_ascii_whitespace() && is_fresh(character) {
         return other;
@@ -71,7 +75,8 @@ fn stretch_end(text: &str, from: usize) -> usize {
     text.len()
 }
 
-/// Goes through characters that are words by themselves, or none, from `from` on, where there is one. Gives the cut at the end.
+/// Goes through characters that are words by themselves, or none, from `from` on, where there is
+/// one. Gives the cut at the end.
 fn alone<S: Sink>(text: &str, from: usize, sink: &mut S) -> usize {
     let mut characters = text[from..].char_indices();
     let Some((_, mut character)) = characters.next() else { return from };
@@ -152,7 +157,8 @@ mod tests {
         }
     }
 
-    /// Text in which rules meet: joiners, marks, blanks, and letters of many scripts, close together.
+    /// Text in which rules meet: joiners, marks, blanks, and letters of many scripts, close
+    /// together.
     fn tricky() -> impl Strategy<Value = String> {
         let pieces = prop_oneof![
             "[ -~]{1,80}",

@@ -1,6 +1,7 @@
-//! Frozen fingerprints. For each recipe `tests/golden.txt` has its id and line, and then what each of the fixed texts gets. Recipes are added at the
-//! end; what stands there is never changed: `FPSTORE_BLESS=1 cargo test -p fpstore-text --test text golden` adds what the oracle says of recipes that
-//! are new, and nothing else.
+//! Frozen fingerprints. For each recipe `tests/golden.txt` has its id and line, and then what each
+//! of the fixed texts gets. Recipes are added at the end; what stands there is never changed:
+//! `FPSTORE_BLESS=1 cargo test -p fpstore-text --test text golden` adds what the oracle says of
+//! recipes that are new, and nothing else.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,5 +1,6 @@
-//! Every method again, as slow and plain as can be, from the page on the grammar: whole strings, whole lists, one counter for each bit. It
-//! reads canonical lines by itself and takes nothing from the crate.
+//! Every method again, as slow and plain as can be, from the page on the grammar: whole strings,
+//! whole lists, one counter for each bit. It reads canonical lines by itself and takes nothing from
+//! the crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 

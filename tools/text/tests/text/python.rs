@@ -34,8 +34,8 @@ fn texts_get_what_the_package_gave_them() {
     assert!(lines.lines().count() > 300);
 }
 
-/// With `FPSTORE_TEXTSET=DIR`, the 1,334 texts of `DIR/textset.jsonl`, whose fingerprints are in `DIR/textset.u64`: their licences keep them out of
-/// this package.
+/// With `FPSTORE_TEXTSET=DIR`, the 1,334 texts of `DIR/textset.jsonl`, whose fingerprints are in
+/// `DIR/textset.u64`: their licences keep them out of this package.
 #[test]
 fn the_text_set_gets_what_the_package_gave_it() {
     let Some(directory) = std::env::var_os("FPSTORE_TEXTSET") else { return };

@@ -41,7 +41,8 @@ fn distances(recipe: &str, common: usize, own: usize, pairs: usize) -> Vec<u32> 
 
 #[test]
 fn one_bit_minhash_of_256_bits_finds_jaccard_of_80_percent_and_not_of_50() {
-    // Texts of 20, 90, 900 and 4500 features: the slots of short texts must be as independent as those of long ones.
+    // Texts of 20, 90, 900 and 4500 features: the slots of short texts must be as independent as
+    // those of long ones.
     for (scale, pairs) in [(2, 4000), (10, 3000), (100, 1000), (500, 300)] {
         // common / (common + 2 own) = 8/10, and 5/10.
         let near = distances("onebit-256 n=1", 8 * scale, scale, pairs);
@@ -57,7 +58,8 @@ fn one_bit_minhash_of_256_bits_finds_jaccard_of_80_percent_and_not_of_50() {
         );
         assert!(found * 1000 >= pairs * 990, "{found} of {pairs} found at {scale}");
         assert!(wrong * 1000 <= pairs + 1000, "{wrong} of {pairs} wrong at {scale}");
-        // 256 bits, each with a probability of 0.1: a mean of 25.6 and a variance of 23, less for slots that share features.
+        // 256 bits, each with a probability of 0.1: a mean of 25.6 and a variance of 23, less for
+        // slots that share features.
         assert!(
             (mean - 25.6).abs() < 20.0 / (pairs as f64).sqrt() && variance < 26.0,
             "mean {mean}, variance {variance} at {scale}"

@@ -1,8 +1,8 @@
 //! What takes check_and_insert: fpstore, and four prefix keys per fingerprint in redb and fjall.
 //!
-//! The others keep each fingerprint under four keys, rotated by 0, 16, 32 and 48 bits, with the id as
-//! value, and look through all that share 16 bits: what a team without fpstore builds. They sync as often
-//! as fpstore does by default.
+//! The others keep each fingerprint under four keys, rotated by 0, 16, 32 and 48 bits, with the id
+//! as value, and look through all that share 16 bits: what a team without fpstore builds. They sync
+//! as often as fpstore does by default.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -31,11 +31,13 @@ struct Arguments {
 enum Command {
     /// check_and_insert, one record after the other, from an empty store.
     Load(load::Options),
-    /// Batches of a thousand, each durable when the call returns, beside the syncs of the disk alone.
+    /// Batches of a thousand, each durable when the call returns, beside the syncs of the disk
+    /// alone.
     Durable(Common),
     /// Names as ids: bytes, packing, inserting, look-ups both ways, beside zstd and redb.
     Names(names::Options),
-    /// Searches of a store that was built by insertions, beside the same set packed, and during a merge.
+    /// Searches of a store that was built by insertions, beside the same set packed, and during a
+    /// merge.
     Search(Common),
     /// A year of daily windows.
     Windows(Common),

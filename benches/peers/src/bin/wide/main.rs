@@ -1,9 +1,9 @@
-//! Measures stores of fingerprints of any width, beside a scan of the same store and, if a Python with it is given,
-//! beside the binary indexes of FAISS.
+//! Measures stores of fingerprints of any width, beside a scan of the same store and, if a Python
+//! with it is given, beside the binary indexes of FAISS.
 //!
-//! `cargo run --release --manifest-path benches/peers/Cargo.toml --bin wide -- --bits 256 --radius 31`; `--help` tells the
-//! options. All is measured in one run, by one thread, on the same fingerprints and queries, and all answers are
-//! compared.
+//! `cargo run --release --manifest-path benches/peers/Cargo.toml --bin wide -- --bits 256 --radius
+//! 31`; `--help` tells the options. All is measured in one run, by one thread, on the same
+//! fingerprints and queries, and all answers are compared.
 
 mod data;
 mod faiss;

@@ -162,8 +162,8 @@ pub fn cold<F: Fingerprint>(path: &Path, queries: &[F], k: u32) -> Result<()> {
     Ok(())
 }
 
-/// A self-join in which all are compared with all, beside the one that is planned, and some fingerprints compared one by
-/// one with all others: the pairs are the same.
+/// A self-join in which all are compared with all, beside the one that is planned, and some
+/// fingerprints compared one by one with all others: the pairs are the same.
 pub fn join<F: Fingerprint>(store: &Store<F>, set: &[F], k: u32) -> Result<()> {
     let sample: HashSet<F> = set.iter().copied().step_by(set.len() / ROWS + 1).collect();
     let mut costs = Costs::default();

@@ -3,7 +3,7 @@
 //! ```text
 //! lane           0    1    2   ...   7
 //! upper        | u0 | u1 | u2 | ... |    |    one load: the upper halves of 8 queries
-//!     ^ key    |  k |  k |  k | ... |  k |    of a prefix, or of one of the keys that they are compared with
+//!     ^ key    |  k |  k |  k | ... |  k |    of a prefix, or of a key to compare with
 //! counts       | bits that are set, byte by byte, added up in each lane
 //! mask         | a bit for each query that is near enough
 //! ```

@@ -3,14 +3,15 @@
 //! ```text
 //! lane           0    1    2   ...   15
 //! upper        | u0 | u1 | u2 | ... |     |   one load: the upper halves of 16 queries
-//!     ^ key    |  k |  k |  k | ... |  k  |   of a prefix, or of one of the keys that they are compared with
+//!     ^ key    |  k |  k |  k | ... |  k  |   of a prefix, or of a key to compare with
 //! counts       | bits that are set: VPOPCNTD
 //! mask         | a bit for each query that is near enough
 //! ```
 //!
-//! To sift, the queries of the mask are closed up in a register and written whole: what stands behind the last one is
-//! overwritten by what comes next. To compare, the least count over some keys is kept in each lane: most often none is within k, and one look
-//! at the mask is enough for all of them.
+//! To sift, the queries of the mask are closed up in a register and written whole: what stands
+//! behind the last one is overwritten by what comes next. To compare, the least count over some
+//! keys is kept in each lane: most often none is within k, and one look at the mask is enough for
+//! all of them.
 
 #![allow(unsafe_code)]
 
@@ -123,7 +124,8 @@ fn least<const UPPER: bool>(words: __m512i, keys: &[u64]) -> __m512i {
     _mm512_min_epu32(least[0], least[1])
 }
 
-/// Appends what is near by both halves, of up to 16 entries from one on and of keys whose first has this number.
+/// Appends what is near by both halves, of up to 16 entries from one on and of keys whose first has
+/// this number.
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vpopcntdq")]

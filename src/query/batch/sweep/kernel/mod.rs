@@ -1,9 +1,9 @@
-//! The two steps in which nearly all time of a stream goes by: to leave of a list of queries those that may match
-//! below a prefix, and to compare such a list with keys.
+//! The two steps in which nearly all time of a stream goes by: to leave of a list of queries those
+//! that may match below a prefix, and to compare such a list with keys.
 //!
-//! A list holds its queries as two words of 32 bits, each in an array of its own: that is what vectors compare fastest.
-//! Keys that come here begin alike with the queries of their list, and are compared by one of the two words, the one
-//! that tells more, before by both.
+//! A list holds its queries as two words of 32 bits, each in an array of its own: that is what
+//! vectors compare fastest. Keys that come here begin alike with the queries of their list, and are
+//! compared by one of the two words, the one that tells more, before by both.
 //!
 //! Each vector kernel stands beside the scalar one, its oracle.
 
@@ -83,8 +83,9 @@ pub(super) struct Near {
 
 /// The steps with the instructions of one level.
 pub(super) trait Kernel: Copy {
-    /// Writes those `entries` that are `within` to `room`, in their order, and gives their number. `room` has place for all and
-    /// [`LANES`] more. With `UPPER`, the mask has no bit of the lower half.
+    /// Writes those `entries` that are `within` to `room`, in their order, and gives their number.
+    /// `room` has place for all and [`LANES`] more. With `UPPER`, the mask has no bit of the lower
+    /// half.
     fn sift<const UPPER: bool>(
         self,
         entries: Entries<'_>,
@@ -92,8 +93,8 @@ pub(super) trait Kernel: Copy {
         room: &mut Room<'_>,
     ) -> usize;
 
-    /// Appends each of `entries` with each of `keys` that is within `k` of it. They are compared by their upper halves first
-    /// with `UPPER`, else by the lower ones.
+    /// Appends each of `entries` with each of `keys` that is within `k` of it. They are compared by
+    /// their upper halves first with `UPPER`, else by the lower ones.
     fn compare<const UPPER: bool>(
         self,
         entries: Entries<'_>,
@@ -103,7 +104,8 @@ pub(super) trait Kernel: Copy {
     );
 }
 
-/// Copies words to the start of `to`, which has room for them: a few, where they are few, by one vector.
+/// Copies words to the start of `to`, which has room for them: a few, where they are few, by one
+/// vector.
 #[inline(always)]
 fn copy(from: &[u32], to: &mut [u32]) {
     to[..from.len()].copy_from_slice(from);

@@ -1,4 +1,5 @@
-//! Commands that are given again after an error, with other options or with inputs that were mended.
+//! Commands that are given again after an error, with other options or with inputs that were
+//! mended.
 
 use std::io::Write;
 

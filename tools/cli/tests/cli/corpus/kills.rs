@@ -73,7 +73,8 @@ fn a_command_that_was_killed_goes_on_to_the_same_bytes() {
                 1 + killed % 3
             ));
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-            // Each second time while the results get their places, which is short: some files are there, or all but one.
+            // Each second time while the results get their places, which is short: some files are
+            // there, or all but one.
             let (from, moment) = match killed % 2 {
                 0 => (None, time.mul_f64(random.below(1000) as f64 / 1000.0)),
                 _ => {

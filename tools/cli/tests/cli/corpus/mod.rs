@@ -146,7 +146,8 @@ fn agree(rule: Rule, a: &Signature<'_>, b: &Signature<'_>) -> Option<u64> {
     }
 }
 
-/// By the definition: for each document the one that is kept instead, itself included. Documents come in this order, the best first.
+/// By the definition: for each document the one that is kept instead, itself included. Documents
+/// come in this order, the best first.
 fn by_definition(
     shape: &str,
     fingerprinter: &Fingerprinter,
@@ -162,7 +163,8 @@ fn by_definition(
     let mut clusters: Vec<Vec<usize>> = Vec::new();
     let mut exact = Vec::new();
     for &document in order {
-        // The text stands for all that are equal. (These have no blanks or letters that recipes change.)
+        // The text stands for all that are equal. (These have no blanks or letters that recipes
+        // change.)
         let same = |other: &&usize| texts[**other].text == texts[document].text;
         if let Some(&first) = clusters.iter().flatten().find(same) {
             exact.push((document, first));

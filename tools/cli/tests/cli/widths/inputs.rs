@@ -9,7 +9,8 @@ use super::{
 };
 use crate::{Scratch, writers};
 
-/// A set in every form that texts, raw integers and arrays have: its name, the bytes, and the options that it needs.
+/// A set in every form that texts, raw integers and arrays have: its name, the bytes, and the
+/// options that it needs.
 pub fn forms(set: &[Bytes]) -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let bits = 8 * set[0].len();
     let bytes: Vec<u8> = set.concat();

@@ -1,6 +1,7 @@
 //! Fingerprints of 32, 64, 128 and 256 bits: inputs, outputs and answers against brute force.
 //!
-//! A fingerprint is its bytes here, the most significant first: nothing is shared with what is tested.
+//! A fingerprint is its bytes here, the most significant first: nothing is shared with what is
+//! tested.
 
 mod answers;
 mod inputs;
@@ -118,7 +119,8 @@ fn base64(fingerprint: &Bytes, pad: bool) -> String {
     text
 }
 
-/// Words of 8 bytes, or of 4 where there are no more, the most significant first and each little-endian.
+/// Words of 8 bytes, or of 4 where there are no more, the most significant first and each
+/// little-endian.
 fn raw(set: &[Bytes]) -> Vec<u8> {
     let words = set.iter().flat_map(|one| one.chunks(8));
     words.flat_map(|word| word.iter().rev().copied()).collect()
