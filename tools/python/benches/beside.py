@@ -1,9 +1,11 @@
-"""Python beside Rust: the same work on the same data in turns, medians of several rounds and their ratio.
+"""Python beside Rust: the same work on the same data in turns, medians of several rounds and their
+ratio.
 
     cargo build --release --example beside_python
     python tools/python/benches/beside.py [--count 22] [--rounds 5]
 
---count is the logarithm of the number of fingerprints. The package must be a release build: `pip install ./tools/python`.
+--count is the logarithm of the number of fingerprints. The package must be a release build: `pip
+install ./tools/python`.
 """
 
 import argparse
@@ -13,9 +15,8 @@ import subprocess
 import tempfile
 import time
 
-import numpy as np
-
 import fpstore
+import numpy as np
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--count", type=int, default=22)
@@ -56,10 +57,16 @@ with tempfile.TemporaryDirectory() as directory:
     directory = pathlib.Path(directory)
     hashes.tofile(directory / "hashes.u64")
     queries.tofile(directory / "queries.u64")
-    # Ever the same number in the low half, and few differences in the other: nearly all pairs of a row are near.
-    dense = (np.arange(1 << 15, dtype=np.uint64)[:, None] << np.uint64(40) | np.arange(64, dtype=np.uint64)).reshape(-1)
+    # Ever the same number in the low half, and few differences in the other: nearly all pairs of a
+    # row are near.
+    dense = (
+        np.arange(1 << 15, dtype=np.uint64)[:, None] << np.uint64(40)
+        | np.arange(64, dtype=np.uint64)
+    ).reshape(-1)
     fpstore.pack(directory / "dense", np.unique(dense)[: 1 << 17], k=3)
-    rust = subprocess.Popen([options.rust, directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    rust = subprocess.Popen(
+        [options.rust, directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
 
     def ask(line):
         rust.stdin.write(line + "\n")

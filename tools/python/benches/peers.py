@@ -1,13 +1,15 @@
-"""fpstore beside FAISS, usearch and datasketch, from Python on the same data, on one thread: seconds to build, bytes in memory or on the disk,
-milliseconds per query (mean and 99th percentile where queries are asked one by one), queries per second, recall of all matches within k.
+"""fpstore beside FAISS, usearch and datasketch, from Python on the same data, on one thread:
+seconds to build, bytes in memory or on the disk, milliseconds per query (mean and 99th percentile
+where queries are asked one by one), queries per second, recall of all matches within k.
 
     pip install faiss-cpu usearch datasketch
     python tools/python/benches/peers.py [--bits 64] [--count 20] [--radius 3]
     python tools/python/benches/peers.py --bits 256 --count 1e7 --radius 31 --clustered --queries 200 --engines fpstore,flat,multi
     python tools/python/benches/peers.py --bits 256 --count 24 --nearest 10 --queries 100 --engines fpstore,flat
 
---count is a number, or up to 40 its logarithm. With --clustered a third of the fingerprints lie in clusters, within the radius of their centres, as
-in sets of image hashes; else all are uniform. Half of the queries are stored ones with up to the radius of bits flipped; with --nearest all are random.
+--count is a number, or up to 40 its logarithm. With --clustered a third of the fingerprints lie in
+clusters, within the radius of their centres, as in sets of image hashes; else all are uniform. Half
+of the queries are stored ones with up to the radius of bits flipped; with --nearest all are random.
 """
 
 import argparse
@@ -18,18 +20,21 @@ import resource
 import tempfile
 import time
 
-import numpy as np
-
 import fpstore
+import numpy as np
 
 ENGINES = ("fpstore", "flat", "multi", "usearch", "datasketch")
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser = argparse.ArgumentParser(
+    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+)
 parser.add_argument("--bits", type=int, default=64, choices=[64, 128, 256])
 parser.add_argument("--count", type=float, default=20)
 parser.add_argument("--radius", type=int, default=3)
 parser.add_argument("--queries", type=int, default=1000)
-parser.add_argument("--nearest", type=int, help="the nearest of so many instead of all within the radius")
+parser.add_argument(
+    "--nearest", type=int, help="the nearest of so many instead of all within the radius"
+)
 parser.add_argument("--clustered", action="store_true")
 parser.add_argument("--engines", default=",".join(ENGINES))
 options = parser.parse_args()
@@ -105,7 +110,8 @@ def with_fpstore(name, in_memory=False, **how):
             ask = lambda query: store.nearest(query, options.nearest, options.bits)
         else:
             ask = lambda query: store.search(query, k)
-        # Others have touched their memory when they have built; this is on a disk until somebody asks.
+        # Others have touched their memory when they have built; this is on a disk until somebody
+        # asks.
         [ask(query) for query in asked]
         found, times = timed(ask, asked)
         distances = [sorted(far.tolist()) for _, far in found]
@@ -149,9 +155,16 @@ if {"flat", "multi"} & set(engines):
     else:
         faiss.omp_set_num_threads(1)
         if "flat" in engines:
-            with_faiss("faiss IndexBinaryFlat", lambda: faiss.IndexBinaryFlat(options.bits), expected)
-        # By the pigeonhole a match has at most k / hashes flips in one of the hashes. As many hashes as fit, for one flip or none less.
-        for hashes in sorted({max(options.bits // 16, 1), max(options.bits // 24, 1)}) if "multi" in engines and not options.nearest else ():
+            with_faiss(
+                "faiss IndexBinaryFlat", lambda: faiss.IndexBinaryFlat(options.bits), expected
+            )
+        # By the pigeonhole a match has at most k / hashes flips in one of the hashes. As many
+        # hashes as fit, for one flip or none less.
+        for hashes in (
+            sorted({max(options.bits // 16, 1), max(options.bits // 24, 1)})
+            if "multi" in engines and not options.nearest
+            else ()
+        ):
             bits, flips = options.bits // hashes, k // hashes
 
             def make():
@@ -194,7 +207,10 @@ if "datasketch" in engines and not options.nearest:
 
         for number in range(some):
             index.insert(number, sketch(rows[number]))
-        build, size = (time.perf_counter() - start) * count / some, (resident() - before) * count / some
+        build, size = (
+            (time.perf_counter() - start) * count / some,
+            (resident() - before) * count / some,
+        )
         own = rows[:200].copy()
         own[:, 0] ^= np.uint8(1)
         found, times = timed(lambda query: index.query(sketch(query)), own)

@@ -3,10 +3,9 @@
 import tempfile
 
 import duckdb
+import fpstore
 import numpy as np
 import pyarrow as pa
-
-import fpstore
 
 random = np.random.default_rng(5)
 hashes = random.integers(0, 2**64, 100_000, dtype=np.uint64)
@@ -16,7 +15,9 @@ with tempfile.TemporaryDirectory() as directory:
     path = directory + "/pages"
     fpstore.pack(path, hashes, k=3)
     pairs = pa.RecordBatchReader.from_stream(fpstore.open(path).self_join(k=3))
-    by_distance = duckdb.sql("SELECT distance, count(*) AS pairs FROM pairs GROUP BY distance ORDER BY distance")
+    by_distance = duckdb.sql(
+        "SELECT distance, count(*) AS pairs FROM pairs GROUP BY distance ORDER BY distance"
+    )
     rows = by_distance.fetchall()
 
 print(rows)

@@ -1,10 +1,10 @@
-"""Matches 256-bit hashes of images (as PDQ gives them, threshold 31) against a list of known ones."""
+"""Matches 256-bit hashes of images (as PDQ gives them, threshold 31) against a list of known
+ones."""
 
 import tempfile
 
-import numpy as np
-
 import fpstore
+import numpy as np
 
 random = np.random.default_rng(6)
 known = random.integers(0, 256, (20_000, 32), dtype=np.uint8)

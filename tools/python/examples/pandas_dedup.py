@@ -3,10 +3,9 @@
 import random
 import tempfile
 
+import fpstore
 import numpy as np
 import pandas as pd
-
-import fpstore
 
 words = random.Random(3)
 texts = [" ".join(f"w{words.randrange(5000)}" for _ in range(200)) for _ in range(2000)]

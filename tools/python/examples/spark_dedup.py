@@ -15,18 +15,32 @@ if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ.setdefault("SPARK_HOME", str(pathlib.Path(pyspark.__file__).parent))
 
-from pyspark.sql import SparkSession
-
 from fpstore import spark as fps
+from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.config("spark.ui.enabled", "false").getOrCreate()
 pages = [
-    (1, "The harbour master counts the ships at dawn, and again at dusk, when the last of them is in."),
-    (2, "An entirely different page, which is about the price of apples and about nothing else at all."),
-    (3, "The harbour master counts the ships at dawn, and again at dusk, when the last of them is in!"),
-    (4, "THE HARBOUR MASTER counts the ships at dawn, and again at dusk, when the last of them is in."),
+    (
+        1,
+        "The harbour master counts the ships at dawn, and again at dusk, when the last of them is in.",
+    ),
+    (
+        2,
+        "An entirely different page, which is about the price of apples and about nothing else at all.",
+    ),
+    (
+        3,
+        "The harbour master counts the ships at dawn, and again at dusk, when the last of them is in!",
+    ),
+    (
+        4,
+        "THE HARBOUR MASTER counts the ships at dawn, and again at dusk, when the last of them is in.",
+    ),
 ]
 df = spark.createDataFrame(pages, "id bigint, text string")
 fates = fps.dedup(df, text="text", recipe="simhash-64-chars", k=12)
 for row in fates.orderBy("id").collect():
-    print(row.id, "kept" if row.why is None else f"removed for {row.kept} ({row.why}, {row.distance} bits)")
+    print(
+        row.id,
+        "kept" if row.why is None else f"removed for {row.kept} ({row.why}, {row.distance} bits)",
+    )

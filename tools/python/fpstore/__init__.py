@@ -1,7 +1,7 @@
 """A compressed on-disk store for near-duplicate fingerprints, with exact Hamming search.
 
-A store holds fingerprints of 32, 64, 128 or 256 bits (SimHash of texts, perceptual hashes of images) and answers exactly
-which of them lie within Hamming distance k of one.
+A store holds fingerprints of 32, 64, 128 or 256 bits (SimHash of texts, perceptual hashes of
+images) and answers exactly which of them lie within Hamming distance k of one.
 
     >>> import fpstore, numpy, tempfile
     >>> directory = tempfile.TemporaryDirectory()
@@ -14,19 +14,22 @@ which of them lie within Hamming distance k of one.
     >>> fingerprints.tolist(), distances.tolist()
     ([11, 3], [1, 2])
 
-Arrays of fingerprints are ``uint32`` or ``uint64`` of shape (n,), and for 128 and 256 bits ``uint8`` of shape (n, bits / 8) with
-the most significant byte first. Whatever has ``__arrow_c_array__`` or ``__arrow_c_stream__`` (pyarrow, polars, pandas with Arrow, duckdb) is
-taken as well: UInt32, UInt64, FixedSizeBinary. Arrays are read where they lie; what would need a copy is refused and says how to make
-it. A single fingerprint is an ``int``, a number of numpy, or ``bytes``.
+Arrays of fingerprints are ``uint32`` or ``uint64`` of shape (n,), and for 128 and 256 bits
+``uint8`` of shape (n, bits / 8) with the most significant byte first. Whatever has
+``__arrow_c_array__`` or ``__arrow_c_stream__`` (pyarrow, polars, pandas with Arrow, duckdb) is
+taken as well: UInt32, UInt64, FixedSizeBinary. Arrays are read where they lie; what would need a
+copy is refused and says how to make it. A single fingerprint is an ``int``, a number of numpy, or
+``bytes``.
 
-`dedup` says which of some texts are near duplicates, and `dedup_corpus` cleans files, Arrow streams and data frames of them.
-`corpus_report` makes a page of HTML that shows what was removed of files,
+`dedup` says which of some texts are near duplicates, and `dedup_corpus` cleans files, Arrow streams
+and data frames of them. `corpus_report` makes a page of HTML that shows what was removed of files,
 and `corpus_decide` decides again about them with another distance, without reading them.
 
-What one machine does not hold is joined, deduplicated and matched by Apache Spark: see ``fpstore.spark``. `Exchange` is what that is made of, for other
-frameworks that send rows by a key.
+What one machine does not hold is joined, deduplicated and matched by Apache Spark: see
+``fpstore.spark``. `Exchange` is what that is made of, for other frameworks that send rows by a key.
 """
 
+from ._client import Client
 from ._native import (
     ArrowStream,
     BusyError,
@@ -57,7 +60,6 @@ from ._native import (
     plan,
     simd_level,
 )
-from ._client import Client
 
 __all__ = [
     "ArrowStream",

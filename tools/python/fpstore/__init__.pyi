@@ -68,7 +68,11 @@ def pack(
     progress: _Progress | None = None,
 ) -> PackSummary: ...
 def open(
-    path: _Path, *, in_memory: bool = False, memory: int | None = None, refresh_every: float | None = None
+    path: _Path,
+    *,
+    in_memory: bool = False,
+    memory: int | None = None,
+    refresh_every: float | None = None,
 ) -> Store: ...
 def create(
     path: _Path,
@@ -84,7 +88,9 @@ def create(
     durability: _Durability = "group",
 ) -> Writer: ...
 def open_writer(path: _Path, *, durability: _Durability = "group") -> Writer: ...
-def plan(n: int, k: int = 3, *, bits: Literal[32, 64, 128, 256] = 64, prefer: _Prefer = "balanced") -> list[dict[str, Any]]: ...
+def plan(
+    n: int, k: int = 3, *, bits: Literal[32, 64, 128, 256] = 64, prefer: _Prefer = "balanced"
+) -> list[dict[str, Any]]: ...
 
 _Keep: TypeAlias = str
 _Shape: TypeAlias = Literal["star", "components", "complete"]
@@ -140,7 +146,6 @@ def dedup_corpus(
     memory: int | None = None,
     progress: _Progress | None = None,
 ) -> Deduplicated: ...
-
 def corpus_decide(
     results: _Path,
     *,
@@ -233,7 +238,9 @@ class Store:
         memory: int | None = None,
         progress: _Progress | None = None,
     ) -> ArrowStream: ...
-    def self_join(self, k: int | None = None, *, threads: int = 0, memory: int | None = None) -> ArrowStream: ...
+    def self_join(
+        self, k: int | None = None, *, threads: int = 0, memory: int | None = None
+    ) -> ArrowStream: ...
     def join(
         self, other: Store, k: int | None = None, *, threads: int = 0, memory: int | None = None
     ) -> ArrowStream: ...
@@ -255,7 +262,9 @@ class Writer:
     def insert(
         self, fingerprint: _One, id: _Id | None = None, *, at: _Time | None = None
     ) -> None: ...
-    def insert_batch(self, fingerprints: _Many, ids: _Ids | None = None, *, at: _Time | None = None) -> None: ...
+    def insert_batch(
+        self, fingerprints: _Many, ids: _Ids | None = None, *, at: _Time | None = None
+    ) -> None: ...
     def delete(self, fingerprint: _One, id: _Id | None = None) -> None: ...
     def delete_batch(self, fingerprints: _Many, ids: _Ids | None = None) -> None: ...
     def delete_id(self, id: _Id) -> int: ...
@@ -292,17 +301,28 @@ class Recipe:
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]: ...
     @overload
     def fingerprints(
-        self, texts: list[str] | list[bytes] | _Arrow, *, exact: Literal[True], threads: int = 0, progress: _Progress | None = None
+        self,
+        texts: list[str] | list[bytes] | _Arrow,
+        *,
+        exact: Literal[True],
+        threads: int = 0,
+        progress: _Progress | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64], NDArray[np.uint8]]: ...
 
-_Cells: TypeAlias = tuple[list[int] | NDArray[np.uint32], list[int] | NDArray[np.uint32], list[int] | NDArray[np.uint64]]
+_Cells: TypeAlias = tuple[
+    list[int] | NDArray[np.uint32], list[int] | NDArray[np.uint32], list[int] | NDArray[np.uint64]
+]
 
 class Census:
-    def __init__(self, k: int = 3, *, bits: Literal[32, 64, 128, 256] = 64, parts: int | None = None) -> None: ...
+    def __init__(
+        self, k: int = 3, *, bits: Literal[32, 64, 128, 256] = 64, parts: int | None = None
+    ) -> None: ...
     @property
     def rows(self) -> int: ...
     def add(self, fingerprints: _Many) -> None: ...
-    def heavy(self, share: float) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]: ...
+    def heavy(
+        self, share: float
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]: ...
 
 class Exchange:
     def __init__(

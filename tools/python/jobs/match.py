@@ -14,12 +14,18 @@ def main(arguments=None):
     parser.add_argument("input")
     parser.add_argument("shards")
     parser.add_argument("output")
-    parser.add_argument("--fingerprint", default="fingerprint", help="the column of fingerprints (default: fingerprint)")
+    parser.add_argument(
+        "--fingerprint",
+        default="fingerprint",
+        help="the column of fingerprints (default: fingerprint)",
+    )
     given = parser.parse_args(arguments)
     spark, report = job.session("fpstore match")
     clock = job.Clock(report)
     df = job.read(spark, given.input, given.format)
-    fps.match(df, given.shards, given.k, given.fingerprint, report=report).write.mode("overwrite").parquet(given.output)
+    fps.match(df, given.shards, given.k, given.fingerprint, report=report).write.mode(
+        "overwrite"
+    ).parquet(given.output)
     clock.step(f"wrote {given.output}")
     clock.end()
 

@@ -13,7 +13,11 @@ def main(arguments=None):
     parser = job.options(__doc__)
     parser.add_argument("input")
     parser.add_argument("shards")
-    parser.add_argument("--fingerprint", default="fingerprint", help="the column of fingerprints (default: fingerprint)")
+    parser.add_argument(
+        "--fingerprint",
+        default="fingerprint",
+        help="the column of fingerprints (default: fingerprint)",
+    )
     parser.add_argument("--id", help="the column of ids (default: the stores have none)")
     parser.add_argument("--count", type=int, help="how many shards (default: one for 2^26 rows)")
     parser.add_argument("--replace", action="store_true", help="replace the shards that are there")
@@ -21,7 +25,16 @@ def main(arguments=None):
     spark, report = job.session("fpstore pack_shards")
     clock = job.Clock(report)
     df = job.read(spark, given.input, given.format)
-    manifest = fps.pack_shards(df, given.shards, given.fingerprint, given.id, k=given.k, shards=given.count, replace=given.replace, report=report)
+    manifest = fps.pack_shards(
+        df,
+        given.shards,
+        given.fingerprint,
+        given.id,
+        k=given.k,
+        shards=given.count,
+        replace=given.replace,
+        report=report,
+    )
     shards = manifest["shards"]
     rows, size = (sum(shard[of] for shard in shards) for of in ("rows", "bytes"))
     clock.step(f"packed {rows} rows in {len(shards)} shards of {size} bytes")

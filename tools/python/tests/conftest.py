@@ -44,7 +44,8 @@ def serve(tmp_path, program):
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
-    """A session in `local-cluster` mode; tests that need it are skipped where there is no Java, or no pyspark."""
+    """A session in `local-cluster` mode; tests that need it are skipped where there is no Java, or
+    no pyspark."""
     pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
     if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
         pytest.skip("there is no Java")
@@ -53,7 +54,8 @@ def spark(tmp_path_factory):
     # Executors are started from there; a pip installation has all that it takes.
     os.environ.setdefault("SPARK_HOME", str(pathlib.Path(pyspark.__file__).parent))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    # What ends soon gains nothing from the second compiler: five of the tests took 115 s without, 178 s with it.
+    # What ends soon gains nothing from the second compiler: five of the tests took 115 s without,
+    # 178 s with it.
     os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     place = tmp_path_factory.mktemp("spark")
     options = {

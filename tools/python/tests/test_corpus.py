@@ -6,10 +6,9 @@ import pathlib
 import random
 import subprocess
 
+import fpstore
 import numpy as np
 import pytest
-
-import fpstore
 
 
 def texts(count):
@@ -140,7 +139,9 @@ def test_an_earlier_corpus_does_not_come_again(tmp_path, recipe, k):
     again = fpstore.dedup_corpus(tables[1], **how)
     assert not again.kept.any()
     of_each = 1 if k else 20
-    assert len(fpstore.open(tmp_path / "seen")) == of_each * int(first.kept.sum() + second.kept.sum())
+    assert len(fpstore.open(tmp_path / "seen")) == of_each * int(
+        first.kept.sum() + second.kept.sum()
+    )
 
 
 def test_progress_is_told_and_what_it_raises_stops_the_work(files):
@@ -173,7 +174,7 @@ def test_what_is_wrong_is_said(files):
         fpstore.dedup_corpus(path / "a.jsonl")
     with pytest.raises(ValueError, match="against"):
         fpstore.dedup_corpus(path / "a.jsonl", add=True, output=path / "out")
-    with pytest.raises(ValueError, match="no column \"body\""):
+    with pytest.raises(ValueError, match='no column "body"'):
         fpstore.dedup_corpus(pytest.importorskip("pyarrow").table({"text": own}), text="body")
     nulls = pytest.importorskip("pyarrow").table({"text": own[:2], "id": ["a", None]})
     with pytest.raises(ValueError, match="row 1: the id is null"):

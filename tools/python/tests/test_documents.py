@@ -4,9 +4,8 @@ import doctest
 import pathlib
 import runpy
 
-import pytest
-
 import fpstore
+import pytest
 
 EXAMPLES = sorted((pathlib.Path(__file__).parent.parent / "examples").glob("*.py"))
 
@@ -24,7 +23,11 @@ def test_everything_public_has_words_and_a_type():
         if isinstance(thing, str):
             continue
         assert thing.__doc__, name
-        members = [member for member in vars(thing) if not member.startswith("_")] if isinstance(thing, type) else []
+        members = (
+            [member for member in vars(thing) if not member.startswith("_")]
+            if isinstance(thing, type)
+            else []
+        )
         for member in members:
             assert getattr(thing, member).__doc__, f"{name}.{member}"
             assert f"def {member}(" in stubs, f"{name}.{member}"

@@ -1,4 +1,5 @@
-"""Spark against numpy, and against the join of a single machine; executors are killed on the way."""
+"""Spark against numpy, and against the join of a single machine; executors are killed on the
+way."""
 
 import itertools
 import os
@@ -7,10 +8,9 @@ import runpy
 import signal
 import sys
 
+import fpstore
 import numpy as np
 import pytest
-
-import fpstore
 
 pa = pytest.importorskip("pyarrow")
 DATA = pathlib.Path(__file__).parents[3] / "tests" / "data"
@@ -18,7 +18,8 @@ JOBS = pathlib.Path(__file__).parents[1] / "jobs"
 
 
 def clustered(count, bits, seed, centres=20):
-    """Fingerprints with up to three flips from some centres, as rows of bytes; some are repeated."""
+    """Fingerprints with up to three flips from some centres, as rows of bytes; some are
+    repeated."""
     random = np.random.default_rng(seed)
     middles = random.integers(0, 256, (centres, bits // 8), dtype=np.uint8)
     rows = np.unpackbits(middles[random.integers(0, centres, count)], axis=1)
@@ -54,7 +55,9 @@ def frame(spark, rows, ids=True, nulls=0):
     """A data frame of fingerprints, with their places as ids."""
     kind = {4: "int", 8: "bigint"}.get(rows.shape[1], "binary")
     values = as_spark(rows) + [None] * nulls
-    df = spark.createDataFrame(list(zip(range(len(values)), values)), f"id bigint, fingerprint {kind}")
+    df = spark.createDataFrame(
+        list(zip(range(len(values)), values)), f"id bigint, fingerprint {kind}"
+    )
     return df.repartition(3) if ids else df.select("fingerprint").repartition(3)
 
 
@@ -75,13 +78,20 @@ def test_near_pairs_of_every_width_are_those_of_brute_force(spark, monkeypatch, 
     assert len(found) == len(set(found)) and set(found) == expected
     if bits in (64, 128):
         return
-    # Without ids pairs of distinct fingerprints; sent in pieces of a few rows, for which Spark sorts the partitions, and to more tasks.
+    # Without ids pairs of distinct fingerprints; sent in pieces of a few rows, for which Spark
+    # sorts the partitions, and to more tasks.
     monkeypatch.setattr(_pairs, "TOGETHER_BYTES", 20 * bits // 8)
     monkeypatch.setattr(_pairs, "TASK_BYTES", 1 << 14)
     own = [bytes(row) for row in rows]
-    distinct = {(min(own[a], own[b]), max(own[a], own[b]), distance) for a, b, distance in expected if distance}
+    distinct = {
+        (min(own[a], own[b]), max(own[a], own[b]), distance)
+        for a, b, distance in expected
+        if distance
+    }
     found = collected(fps.near_pairs(df, k=k))
-    as_rows = {(as_bytes(a, bits // 8), as_bytes(b, bits // 8), distance) for a, b, distance in found}
+    as_rows = {
+        (as_bytes(a, bits // 8), as_bytes(b, bits // 8), distance) for a, b, distance in found
+    }
     assert len(found) == len(as_rows) and as_rows == distinct
 
 
@@ -99,7 +109,10 @@ def sorted_pairs(a, b, distance):
 
 def spread(pairs):
     pairs = pairs.toPandas()
-    return sorted_pairs(*(pairs[name].to_numpy(copy=True).view(np.uint64) for name in ("a", "b")), pairs["distance"].to_numpy())
+    return sorted_pairs(
+        *(pairs[name].to_numpy(copy=True).view(np.uint64) for name in ("a", "b")),
+        pairs["distance"].to_numpy(),
+    )
 
 
 def of_values(spark, values):
@@ -118,7 +131,11 @@ def test_pairs_of_real_fingerprints_are_those_of_the_join_of_one_machine(spark, 
     assert len(expected[0]) > 30_000
     assert all(np.array_equal(one, other) for one, other in zip(expected, found))
     count, send, join = report.stages()
-    assert (count.rows_in, send.rows_in, join.rows_out) == (len(values), len(values), len(expected[0]))
+    assert (count.rows_in, send.rows_in, join.rows_out) == (
+        len(values),
+        len(values),
+        len(expected[0]),
+    )
     # What was predicted is what was sent.
     assert send.rows_out == join.rows_in == pytest.approx(report.predicted["rows_sent"], rel=0.02)
     assert join.bytes >= 8 * join.rows_in and "amplification" in str(report)
@@ -127,10 +144,16 @@ def test_pairs_of_real_fingerprints_are_those_of_the_join_of_one_machine(spark, 
 def test_a_cluster_of_tens_of_thousands_is_spread_over_tasks(spark, tmp_path):
     from fpstore import spark as fps
 
-    flips = [sum(1 << bit for bit in some) for count in range(4) for some in itertools.combinations(range(64), count)]
+    flips = [
+        sum(1 << bit for bit in some)
+        for count in range(4)
+        for some in itertools.combinations(range(64), count)
+    ]
     cluster = np.array(flips, dtype=np.uint64) ^ np.uint64(0x0123_4567_89AB_CDEF)
     assert len(cluster) == 43_745
-    values = np.concatenate([cluster, np.random.default_rng(5).integers(0, 2**64, 150_000, dtype=np.uint64)])
+    values = np.concatenate(
+        [cluster, np.random.default_rng(5).integers(0, 2**64, 150_000, dtype=np.uint64)]
+    )
     report = fps.Report(spark)
     # Within 1: the pairs within 3 are eight millions, of which a test has no need.
     found = spread(fps.near_pairs(of_values(spark, values), k=1, tasks=24, report=report))
@@ -191,7 +214,23 @@ def test_components_and_stars_are_those_of_naive_walks(spark, local_edges):
         assert kept == naive_components(edges)
 
 
-WORDS = "harbour master counts ships dawn rope salt gull tide lamp stone wind crane cargo deck".split()
+WORDS = [
+    "harbour",
+    "master",
+    "counts",
+    "ships",
+    "dawn",
+    "rope",
+    "salt",
+    "gull",
+    "tide",
+    "lamp",
+    "stone",
+    "wind",
+    "crane",
+    "cargo",
+    "deck",
+]
 
 
 def texts(seed):
@@ -219,7 +258,11 @@ def naive_dedup(all_of, recipe, k):
             continue
         exact[prepared] = id
         print_of = recipe.fingerprint(text or "")
-        near = [] if print_of is None else [(other, (print_of ^ before).bit_count()) for other, before in kept]
+        near = (
+            []
+            if print_of is None
+            else [(other, (print_of ^ before).bit_count()) for other, before in kept]
+        )
         near = [(other, distance) for other, distance in near if distance <= k]
         if near:
             fates[id] = (*near[0], "near")
@@ -254,8 +297,13 @@ def test_dedup_of_fingerprints_keeps_the_first_of_equal_ones(spark):
     stars = naive_stars(near)
     found = collected(fps.dedup(frame(spark, rows, nulls=2), fingerprint="fingerprint", k=2))
     assert {row[0] for row in found} == set(range(302))
-    assert {(id, kept) for id, kept, *_ in found} == {(id, stars.get(id, (id,))[0]) for id in range(302)}
-    assert all((why == "near") == (id != kept) and (distance is None) == (why is None) for id, kept, distance, why in found)
+    assert {(id, kept) for id, kept, *_ in found} == {
+        (id, stars.get(id, (id,))[0]) for id in range(302)
+    }
+    assert all(
+        (why == "near") == (id != kept) and (distance is None) == (why is None)
+        for id, kept, distance, why in found
+    )
 
 
 def test_fingerprints_of_texts_are_those_of_the_recipe(spark):
@@ -267,7 +315,9 @@ def test_fingerprints_of_texts_are_those_of_the_recipe(spark):
         recipe = fpstore.Recipe(name)
         for text, found in collected(fps.fingerprint(df, "text", name)):
             expected = recipe.fingerprint(text or "")
-            found = None if found is None else int.from_bytes(as_bytes(found, recipe.bits // 8), "big")
+            found = (
+                None if found is None else int.from_bytes(as_bytes(found, recipe.bits // 8), "big")
+            )
             assert found == expected, text
 
 
@@ -290,15 +340,24 @@ def test_shards_answer_as_brute_force_does(spark, tmp_path, bits, k):
     stored, queries = rows[:300], rows[250:]
     path = str(tmp_path / "shards") if bits == 64 else (tmp_path / "shards").as_uri()
     manifest = fps.pack_shards(frame(spark, stored), path, id="id", k=k, shards=3)
-    assert len(manifest["shards"]) == 3 and sum(shard["rows"] for shard in manifest["shards"]) == 300
-    assert [shard["first"] for shard in manifest["shards"]] == sorted(shard["first"] for shard in manifest["shards"])
+    assert (
+        len(manifest["shards"]) == 3 and sum(shard["rows"] for shard in manifest["shards"]) == 300
+    )
+    assert [shard["first"] for shard in manifest["shards"]] == sorted(
+        shard["first"] for shard in manifest["shards"]
+    )
     first = min(bytes(row) for row in stored)
     assert manifest["shards"][0]["first"] == first.hex()
     width = bits // 8
-    found = [(as_bytes(query, width), as_bytes(other, width), distance) for query, other, distance in collected(fps.match(frame(spark, queries), path, k))]
+    found = [
+        (as_bytes(query, width), as_bytes(other, width), distance)
+        for query, other, distance in collected(fps.match(frame(spark, queries), path, k))
+    ]
     assert found == matches(stored, queries, k) and len(found) > 300
     one = fpstore.open(str(tmp_path / "shards" / manifest["shards"][0]["name"]))
-    assert {int(id) for id in one.ids(first)} == {place for place, row in enumerate(stored) if bytes(row) == first}
+    assert {int(id) for id in one.ids(first)} == {
+        place for place, row in enumerate(stored) if bytes(row) == first
+    }
     with pytest.raises(fpstore.ExistsError):
         fps.pack_shards(frame(spark, stored), path)
     again = fps.pack_shards(frame(spark, queries), path, k=k, shards=2, replace=True)
@@ -307,9 +366,8 @@ def test_shards_answer_as_brute_force_does(spark, tmp_path, bits, k):
 
 
 def test_names_are_ids_wherever_numbers_are(spark, tmp_path):
-    from pyspark.sql import functions as F
-
     from fpstore import spark as fps
+    from pyspark.sql import functions as F
 
     rows = clustered(300, 64, seed=77)
     df = frame(spark, rows)
@@ -317,11 +375,17 @@ def test_names_are_ids_wherever_numbers_are(spark, tmp_path):
     names = [f"https://{place * 37 % 300:03}.example/ö" for place in range(300)]
     order = sorted(range(300), key=lambda place: names[place].encode())
     rank = {place: at for at, place in enumerate(order)}
-    table = spark.createDataFrame([(place, name, rank[place]) for place, name in enumerate(names)], "id bigint, name string, rank bigint")
+    table = spark.createDataFrame(
+        [(place, name, rank[place]) for place, name in enumerate(names)],
+        "id bigint, name string, rank bigint",
+    )
     df = df.join(table, "id").persist()
     pairs = fps.near_pairs(df, k=3, id="name")
     found = collected(pairs)
-    expected = {(*sorted([names[a], names[b]], key=str.encode), distance) for a, b, distance in brute_force(rows, 3)}
+    expected = {
+        (*sorted([names[a], names[b]], key=str.encode), distance)
+        for a, b, distance in brute_force(rows, 3)
+    }
     assert len(found) == len(set(found)) and set(found) == expected and len(found) > 500
 
     def of(fates):
@@ -346,11 +410,14 @@ def test_names_are_ids_wherever_numbers_are(spark, tmp_path):
     assert held == {one: sorted(all_of, key=str.encode) for one, all_of in model.items()}
     # A row without an id is told, and not passed over.
     with pytest.raises(Exception, match="null"):
-        fps.near_pairs(df.withColumn("name", F.when(F.col("rank") > 5, F.col("name"))), k=3, id="name").collect()
+        fps.near_pairs(
+            df.withColumn("name", F.when(F.col("rank") > 5, F.col("name"))), k=3, id="name"
+        ).collect()
 
 
 class Killing:
-    """A report whose tasks kill their executor once in each stage, when they have done their work."""
+    """A report whose tasks kill their executor once in each stage, when they have done their
+    work."""
 
     def __init__(self, directory):
         self.directory, self.predicted = directory, {}
@@ -407,20 +474,33 @@ def test_an_executor_killed_in_each_stage_changes_nothing(spark, tmp_path, by_va
     assert {id: (kept, distance) for id, kept, distance in found} == naive_stars(edges)
     path = str(tmp_path / "shards")
     manifest = fps.pack_shards(df, path, k=3, shards=2, report=killing)
-    assert {entry.name for entry in pathlib.Path(path).iterdir()} == {shard["name"] for shard in manifest["shards"]} | {"shards.json"}
-    found = [(as_bytes(query, 8), as_bytes(other, 8), distance) for query, other, distance in collected(fps.match(df, path, 3, report=killing))]
+    assert {entry.name for entry in pathlib.Path(path).iterdir()} == {
+        shard["name"] for shard in manifest["shards"]
+    } | {"shards.json"}
+    found = [
+        (as_bytes(query, 8), as_bytes(other, 8), distance)
+        for query, other, distance in collected(fps.match(df, path, 3, report=killing))
+    ]
     assert found == matches(rows, rows, 3)
     killed = sorted(mark.name for mark in marks.iterdir())
     assert killed == [
-        "clusters-stars", "components-contract", "match-answer", "match-send",
-        "near_pairs-count", "near_pairs-join", "near_pairs-send", "pack_shards-pack",
+        "clusters-stars",
+        "components-contract",
+        "match-answer",
+        "match-send",
+        "near_pairs-count",
+        "near_pairs-join",
+        "near_pairs-send",
+        "pack_shards-pack",
     ]
 
 
 def test_wrong_arguments_say_what_would_be_right(spark, tmp_path):
     from fpstore import spark as fps
 
-    df = spark.createDataFrame([(1, 2.0, "x", 5)], "id bigint, share double, name string, narrow int")
+    df = spark.createDataFrame(
+        [(1, 2.0, "x", 5)], "id bigint, share double, name string, narrow int"
+    )
     for call, error, words in [
         (lambda: fps.near_pairs(df), ValueError, "there is no column 'fingerprint'"),
         (lambda: fps.near_pairs(df, "share"), TypeError, "fingerprints are int"),
@@ -430,7 +510,11 @@ def test_wrong_arguments_say_what_would_be_right(spark, tmp_path):
         (lambda: fps.fingerprint(df, "share"), TypeError, "texts are string"),
         (lambda: fps.dedup(df), ValueError, "give text, or fingerprint"),
         (lambda: fps.dedup(df, fingerprint="id"), ValueError, "give k"),
-        (lambda: fps.match(df, str(tmp_path), fingerprint="id"), fpstore.NotFoundError, "pack_shards writes it"),
+        (
+            lambda: fps.match(df, str(tmp_path), fingerprint="id"),
+            fpstore.NotFoundError,
+            "pack_shards writes it",
+        ),
         (lambda: fps.clusters(df), ValueError, "there is no column 'a'"),
     ]:
         with pytest.raises(error, match=words):
@@ -454,14 +538,40 @@ def test_the_jobs_clean_pack_and_match_and_log_their_stages(spark, tmp_path, cap
     order = sorted(range(len(all_of)), key=lambda place: names[place])
     fates = naive_dedup([all_of[place] for place in order], recipe, recipe.k)
     in_order = sorted(names)
-    run_job("dedup", tmp_path / "in", tmp_path / "out", "--format", "json", "--id", "name", "--text", "body", "--recipe", "simhash-64-chars")
+    run_job(
+        "dedup",
+        tmp_path / "in",
+        tmp_path / "out",
+        "--format",
+        "json",
+        "--id",
+        "name",
+        "--text",
+        "body",
+        "--recipe",
+        "simhash-64-chars",
+    )
     kept = spark.read.parquet(str(tmp_path / "out" / "kept"))
     assert sorted(kept.columns) == ["body", "name"]
-    assert {row.name for row in kept.collect()} == {in_order[id] for id, (*_, why) in fates.items() if why is None}
-    removed = {tuple(row) for row in spark.read.parquet(str(tmp_path / "out" / "removed")).collect()}
-    assert removed == {(in_order[id], in_order[other], distance, why) for id, (other, distance, why) in fates.items() if why}
+    assert {row.name for row in kept.collect()} == {
+        in_order[id] for id, (*_, why) in fates.items() if why is None
+    }
+    removed = {
+        tuple(row) for row in spark.read.parquet(str(tmp_path / "out" / "removed")).collect()
+    }
+    assert removed == {
+        (in_order[id], in_order[other], distance, why)
+        for id, (other, distance, why) in fates.items()
+        if why
+    }
     said = [record.getMessage() for record in caplog.records]
-    assert any(line.startswith("near_pairs: join: ") and "rows in" in line and "bytes" in line and "s of CPU" in line for line in said)
+    assert any(
+        line.startswith("near_pairs: join: ")
+        and "rows in" in line
+        and "bytes" in line
+        and "s of CPU" in line
+        for line in said
+    )
     assert any("removed " in line and line.endswith(" s") for line in said)
 
     rows = clustered(300, 64, seed=6)
@@ -469,6 +579,10 @@ def test_the_jobs_clean_pack_and_match_and_log_their_stages(spark, tmp_path, cap
     run_job("pack_shards", tmp_path / "prints", tmp_path / "shards", "--id", "id", "--count", 2)
     run_job("match", tmp_path / "prints", tmp_path / "shards", tmp_path / "found", "-k", 3)
     found = spark.read.parquet(str(tmp_path / "found")).collect()
-    assert [(as_bytes(query, 8), as_bytes(other, 8), distance) for query, other, distance in found] == matches(rows, rows, 3)
+    assert [
+        (as_bytes(query, 8), as_bytes(other, 8), distance) for query, other, distance in found
+    ] == matches(rows, rows, 3)
     said = [record.getMessage() for record in caplog.records]
-    assert any(line.startswith("packed 300 rows in 2 shards") for line in said) and any(line.startswith("match: answer") for line in said)
+    assert any(line.startswith("packed 300 rows in 2 shards") for line in said) and any(
+        line.startswith("match: answer") for line in said
+    )

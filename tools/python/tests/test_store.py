@@ -9,10 +9,9 @@ import sys
 import threading
 import time
 
+import fpstore
 import numpy as np
 import pytest
-
-import fpstore
 
 WIDTHS = [32, 64, 128, 256]
 
@@ -21,7 +20,7 @@ def uniform(seed, bits, count):
     """Random fingerprints as an array of bytes, some of them near others."""
     random = np.random.default_rng(seed)
     rows = random.integers(0, 256, (count, bits // 8), dtype=np.uint8)
-    for i in range(0, count // 4):
+    for i in range(count // 4):
         rows[count // 2 + i] = rows[i]
         for bit in random.integers(0, bits, random.integers(0, 6)):
             rows[count // 2 + i, bit // 8] ^= np.uint8(1 << (bit % 8))
@@ -93,21 +92,35 @@ def test_joins_and_clusters_are_exact(tmp_path, bits):
 
     def pairs(table):
         columns = [table.column(name).to_pylist() for name in ["a", "b"]]
-        values = [[v if isinstance(v, int) else int.from_bytes(v, "big") for v in column] for column in columns]
+        values = [
+            [v if isinstance(v, int) else int.from_bytes(v, "big") for v in column]
+            for column in columns
+        ]
         return sorted(zip(*values, table.column("distance").to_pylist()))
 
     within = []
     for i, row in enumerate(rows):
         far = distances(rows, row)
         within += [(number(row), number(rows[j]), int(far[j])) for j in np.flatnonzero(far <= 4)]
-    assert pairs(a.self_join(4).to_pyarrow()) == sorted(pair for pair in within if pair[0] < pair[1])
+    assert pairs(a.self_join(4).to_pyarrow()) == sorted(
+        pair for pair in within if pair[0] < pair[1]
+    )
     some = {number(row) for row in rows[:50]}
     assert pairs(a.join(b, 4).to_pyarrow()) == sorted(pair for pair in within if pair[1] in some)
 
     table = a.dedup(4).to_pyarrow()
-    assert table.num_rows == len(rows) and table.column_names == ["fingerprint", "cluster", "representative", "kept"]
-    cluster = {v if isinstance(v, int) else int.from_bytes(v, "big"): c
-               for v, c in zip(table.column("fingerprint").to_pylist(), table.column("cluster").to_pylist())}
+    assert table.num_rows == len(rows) and table.column_names == [
+        "fingerprint",
+        "cluster",
+        "representative",
+        "kept",
+    ]
+    cluster = {
+        v if isinstance(v, int) else int.from_bytes(v, "big"): c
+        for v, c in zip(
+            table.column("fingerprint").to_pylist(), table.column("cluster").to_pylist()
+        )
+    }
     assert all(cluster[x] == cluster[y] for x, y, _ in within)
     assert sum(table.column("kept").to_pylist()) == len(set(cluster.values()))
 
@@ -118,9 +131,11 @@ def test_ids_belong_to_their_fingerprints(tmp_path):
     store = fpstore.open(tmp_path / "store")
     assert store.has_ids
     assert store.ids(7).tolist() == [10, 12] and store.ids(8).tolist() == []
-    offsets, fingerprints, far, id_offsets, ids = store.search_batch(np.array([3, 9], dtype=np.uint64), 2, ids=True)
+    offsets, fingerprints, far, id_offsets, ids = store.search_batch(
+        np.array([3, 9], dtype=np.uint64), 2, ids=True
+    )
     for i in range(len(fingerprints)):
-        own = ids[int(id_offsets[i]):int(id_offsets[i + 1])]
+        own = ids[int(id_offsets[i]) : int(id_offsets[i + 1])]
         assert own.tolist() == store.ids(fingerprints[i]).tolist()
     with pytest.raises(ValueError, match="4 fingerprints and 1 ids"):
         fpstore.pack(tmp_path / "other", hashes, ids=np.array([1], dtype=np.uint64))
@@ -134,16 +149,24 @@ def test_a_batch_as_arrow_is_the_batch_in_arrays(tmp_path, bits):
     store = fpstore.open(tmp_path / "store")
     # Of the queries in between many find nothing.
     queries = native(np.concatenate([uniform(12, bits, 500), rows[:1000], uniform(13, bits, 7)]))
-    offsets, fingerprints, far, id_offsets, own = store.search_batch(queries, 4, ids=True, threads=3)
+    offsets, fingerprints, far, id_offsets, own = store.search_batch(
+        queries, 4, ids=True, threads=3
+    )
     table = store.search_batch(queries, 4, ids=True, arrow=True).to_pyarrow()
     assert table.column_names == ["query", "fingerprint", "distance", "ids"]
-    assert table.column("query").to_pylist() == np.repeat(np.arange(len(queries)), np.diff(offsets.astype(int))).tolist()
+    assert (
+        table.column("query").to_pylist()
+        == np.repeat(np.arange(len(queries)), np.diff(offsets.astype(int))).tolist()
+    )
     plain = [bytes(one) for one in fingerprints] if bits > 64 else fingerprints.tolist()
     assert table.column("fingerprint").to_pylist() == plain
     assert table.column("distance").to_pylist() == far.tolist()
     lists = [own[a:b].tolist() for a, b in zip(id_offsets.astype(int), id_offsets.astype(int)[1:])]
     assert table.column("ids").to_pylist() == lists
-    assert lists == [store.ids(one if bits <= 64 else bytes(one)).tolist() for one in fingerprints] and max(map(len, lists)) > 1
+    assert (
+        lists == [store.ids(one if bits <= 64 else bytes(one)).tolist() for one in fingerprints]
+        and max(map(len, lists)) > 1
+    )
     without = store.search_batch(queries, 4, arrow=True).to_pyarrow()
     assert without.equals(table.drop_columns("ids"))
     nothing = store.search_batch(queries[:0], 4, ids=True, arrow=True).to_pyarrow()
@@ -159,7 +182,9 @@ def test_large_answers_come_in_several_batches(tmp_path):
     table = store.search_batch(queries, 17, ids=True, arrow=True).to_pyarrow()
     offsets, fingerprints, far, _, ids = store.search_batch(queries, 17, ids=True)
     assert table.num_rows == int(offsets[-1]) > 3 * 2**16 and table.column("query").num_chunks > 3
-    assert np.array_equal(table.column("query").to_numpy(), np.repeat(np.arange(4), np.diff(offsets.astype(int))))
+    assert np.array_equal(
+        table.column("query").to_numpy(), np.repeat(np.arange(4), np.diff(offsets.astype(int)))
+    )
     assert np.array_equal(table.column("fingerprint").to_numpy(), fingerprints)
     assert table.column("ids").combine_chunks().values.to_pylist() == ids.tolist()
     assert np.array_equal(ids, 69_999 - fingerprints)
@@ -169,7 +194,9 @@ def test_chunks_are_packed_as_one_array(tmp_path):
     rows = native(uniform(5, 64, 5000))
     ids = np.arange(5000, dtype=np.uint64)
     fpstore.pack(tmp_path / "one", rows, ids=ids)
-    fpstore.pack(tmp_path / "many", ((rows[i:i + 700], ids[i:i + 700]) for i in range(0, 5000, 700)))
+    fpstore.pack(
+        tmp_path / "many", ((rows[i : i + 700], ids[i : i + 700]) for i in range(0, 5000, 700))
+    )
     one, many = fpstore.open(tmp_path / "one"), fpstore.open(tmp_path / "many")
     assert np.array_equal(one.fingerprints(), many.fingerprints())
     assert one.ids(int(rows[4999])).tolist() == many.ids(int(rows[4999])).tolist()
@@ -180,14 +207,18 @@ def test_chunks_are_packed_as_one_array(tmp_path):
 def test_arrow_is_read_and_written(tmp_path):
     pa = pytest.importorskip("pyarrow")
     rows = uniform(6, 256, 1000)
-    column = pa.chunked_array([pa.array([bytes(row) for row in part], pa.binary(32)) for part in [rows[:300], rows[300:]]])
+    column = pa.chunked_array(
+        [pa.array([bytes(row) for row in part], pa.binary(32)) for part in [rows[:300], rows[300:]]]
+    )
     fpstore.pack(tmp_path / "wide", column, k=20)
     store = fpstore.open(tmp_path / "wide")
     assert np.array_equal(store.fingerprints(), np.unique(rows, axis=0))
     offsets, _, _ = store.search_batch(column.chunk(0).slice(5, 7), 0)
     assert len(offsets) == 8 and offsets[-1] == 7
     numbers = native(uniform(6, 64, 1000))
-    fpstore.pack(tmp_path / "narrow", pa.array(numbers), ids=pa.array(np.arange(1000, dtype=np.uint64)))
+    fpstore.pack(
+        tmp_path / "narrow", pa.array(numbers), ids=pa.array(np.arange(1000, dtype=np.uint64))
+    )
     assert np.array_equal(fpstore.open(tmp_path / "narrow").fingerprints(), np.unique(numbers))
     with pytest.raises(ValueError, match="1 nulls"):
         fpstore.pack(tmp_path / "x", pa.array([1, None], pa.uint64()))
@@ -219,12 +250,21 @@ def test_a_row_of_an_array_is_a_fingerprint(tmp_path, bits):
     store.refresh()
     assert number(new) in store and number(rows[4]) not in store
     wide = np.zeros(2 * bits // 8, np.uint8)
-    for bad in [rows, wide, rows[0][:-1], rows[0].astype(np.uint16), rows[0].astype(float), np.zeros(5, np.uint64)]:
+    for bad in [
+        rows,
+        wide,
+        rows[0][:-1],
+        rows[0].astype(np.uint16),
+        rows[0].astype(float),
+        np.zeros(5, np.uint64),
+    ]:
         with pytest.raises(ValueError, match=f"is no fingerprint of {bits} bits"):
             store.search(bad, 3)
     if bits <= 64:
         # Without dimensions it is a number.
-        assert number(rows[0]) in [one for _, one in as_list(store.search(np.array(number(rows[0]), np.uint64), 0))]
+        assert number(rows[0]) in [
+            one for _, one in as_list(store.search(np.array(number(rows[0]), np.uint64), 0))
+        ]
 
 
 @pytest.mark.parametrize("bits", WIDTHS)
@@ -232,11 +272,18 @@ def test_arrays_in_pieces_are_copied(tmp_path, bits):
     rows = uniform(8, bits, 900)
     wider = np.concatenate([rows, rows], axis=1)
     ids = np.arange(1800, dtype=np.uint64)[::2]
-    arrays = [np.asfortranarray(rows), rows[::-1], wider[:, bits // 8 :], np.repeat(rows, 2, axis=0)[::2]]
+    arrays = [
+        np.asfortranarray(rows),
+        rows[::-1],
+        wider[:, bits // 8 :],
+        np.repeat(rows, 2, axis=0)[::2],
+    ]
     if bits >= 64:
         words = rows.view(">u8").astype(np.uint64)
         # In one piece, but at an odd address.
-        unaligned = np.frombuffer(b"x" + words.tobytes(), np.uint8)[1:].view(np.uint64).reshape(words.shape)
+        unaligned = (
+            np.frombuffer(b"x" + words.tobytes(), np.uint8)[1:].view(np.uint64).reshape(words.shape)
+        )
         arrays += [np.asfortranarray(words), unaligned]
     if bits <= 64:
         arrays.append(np.repeat(native(rows), 2)[::2])
@@ -273,7 +320,13 @@ def test_what_is_wrong_names_the_remedy(tmp_path):
     with pytest.raises(fpstore.ExistsError):
         fpstore.pack(path, good)
     store = fpstore.open(path)
-    for one, error in [(-1, OverflowError), (2**64, OverflowError), (b"abc", ValueError), ("1", TypeError), (1.5, TypeError)]:
+    for one, error in [
+        (-1, OverflowError),
+        (2**64, OverflowError),
+        (b"abc", ValueError),
+        ("1", TypeError),
+        (1.5, TypeError),
+    ]:
         with pytest.raises(error):
             store.search(one)
     with pytest.raises(ValueError, match="from 0 to 64, not 65"):
@@ -353,7 +406,9 @@ with fpstore.open_writer(sys.argv[1], durability="immediate") as writer:
         print("done", flush=True)
 """
     command = [sys.executable, "-c", write, str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as writer:
         for number in (1 << 20, 1 << 40, 1 << 60):
             queries = np.array([number], dtype=np.uint64)
             assert store.search(number, 0)[0].tolist() == []
@@ -379,7 +434,11 @@ def test_insertions_have_a_time(tmp_path):
     with fpstore.create(tmp_path / "windows", k=3, window=3600.0) as writer:
         writer.insert(1, 1)
         writer.insert(1 << 20, 2, at=7200)
-        writer.insert_batch(np.array([1 << 40], dtype=np.uint64), np.array([3], dtype=np.uint64), at=datetime.datetime.fromtimestamp(7300))
+        writer.insert_batch(
+            np.array([1 << 40], dtype=np.uint64),
+            np.array([3], dtype=np.uint64),
+            at=datetime.datetime.fromtimestamp(7300),
+        )
         assert writer.check_and_insert(0xFFFF, 4, at=36_000.5) is None
         writer.flush()
         for wrong in (-1, 1e300, float("nan")):
@@ -387,7 +446,9 @@ def test_insertions_have_a_time(tmp_path):
                 writer.insert(5, 5, at=wrong)
         with pytest.raises(TypeError):
             writer.insert(5, 5, at="yesterday")
-    begins = sorted(segment["window"] for segment in fpstore.open(tmp_path / "windows").stat()["segments"])
+    begins = sorted(
+        segment["window"] for segment in fpstore.open(tmp_path / "windows").stat()["segments"]
+    )
     assert begins[:2] == [7200, 36_000] and len(begins) == 3 and abs(begins[2] - time.time()) < 7200
     with fpstore.create(tmp_path / "none", k=3) as writer:
         with pytest.raises(ValueError, match="no windows"):
@@ -412,14 +473,18 @@ def test_stores_are_shared_by_threads_forks_and_pickles(tmp_path):
     assert copy.search(int(rows[0]))[0].tolist() == wanted[0]
     # How a store was opened comes with it.
     for how in [(False, 0, None), (True, 1 << 20, 0.5), (False, 1 << 30, 0.0)]:
-        opened = fpstore.open(tmp_path / "store", in_memory=how[0], memory=how[1], refresh_every=how[2])
+        opened = fpstore.open(
+            tmp_path / "store", in_memory=how[0], memory=how[1], refresh_every=how[2]
+        )
         copy = pickle.loads(pickle.dumps(opened))
         assert copy.__reduce__()[1][1:] == how
         assert [copy.search(int(row))[0].tolist() for row in rows[:200]] == wanted
     child = os.fork()
     if child == 0:
         offsets, _, _ = store.search_batch(rows[:200])
-        os._exit(0 if np.diff(offsets.astype(int)).tolist() == [len(want) for want in wanted] else 1)
+        os._exit(
+            0 if np.diff(offsets.astype(int)).tolist() == [len(want) for want in wanted] else 1
+        )
     assert os.waitpid(child, 0)[1] == 0
 
 
@@ -447,7 +512,7 @@ def test_ctrl_c_ends_a_long_call(tmp_path):
     fpstore.pack(tmp_path / "store", rows, design="single")
     program = f"""
 import fpstore, numpy, sys
-store = fpstore.open({str(tmp_path / 'store')!r})
+store = fpstore.open({str(tmp_path / "store")!r})
 print("ready", flush=True)
 try:
     while True:
@@ -457,7 +522,9 @@ except KeyboardInterrupt:
 """
     # Who runs the tests may ignore the signal, as shells do for what they start in the background.
     heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, preexec_fn=heed)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, preexec_fn=heed
+    )
     process.stdout.readline()
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
@@ -479,7 +546,10 @@ def test_plans_are_those_of_the_planner():
         plans = fpstore.plan(10_000_000, 31 if bits == 256 else 3, bits=bits)
         assert sum(plan["recommended"] for plan in plans) == 1
         assert all(plan["bytes_per_fingerprint"] > bits / 64 for plan in plans)
-        assert all(("design" in plan) == (bits <= 64) and ("parts" in plan) == (bits > 64) for plan in plans)
+        assert all(
+            ("design" in plan) == (bits <= 64) and ("parts" in plan) == (bits > 64)
+            for plan in plans
+        )
     with pytest.raises(ValueError):
         fpstore.plan(10, 300, bits=256)
 

@@ -2,14 +2,16 @@
 
 import pickle
 
+import fpstore
 import numpy as np
 import pytest
 
-import fpstore
-
 
 def test_many_are_those_of_one(tmp_path):
-    texts = [f"document number {i} about the harbour and its {i % 7} ships, which leave at dawn" for i in range(500)]
+    texts = [
+        f"document number {i} about the harbour and its {i % 7} ships, which leave at dawn"
+        for i in range(500)
+    ]
     texts[17] = ""
     for name in ["simhash-64", "onebit-256"]:
         recipe = fpstore.Recipe(name)
@@ -22,7 +24,9 @@ def test_many_are_those_of_one(tmp_path):
         else:
             own = fingerprints.tolist()
         assert own == [one[i] for i in places]
-        assert np.array_equal(recipe.fingerprints([text.encode() for text in texts])[0], fingerprints)
+        assert np.array_equal(
+            recipe.fingerprints([text.encode() for text in texts])[0], fingerprints
+        )
         pa = pytest.importorskip("pyarrow")
         for kind in [pa.string(), pa.large_string(), pa.string_view(), pa.binary()]:
             assert np.array_equal(recipe.fingerprints(pa.array(texts, kind))[0], fingerprints)

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("threatexchange", reason="threatexchange is not installed")
 
-from fpstore.threatexchange import PDQIndex, ServedPDQIndex  # noqa: E402
+from fpstore.threatexchange import PDQIndex, ServedPDQIndex
 
 
 def flipped(random, signal, flips):

@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""`fpstore corpus dedup` beside Python packages that remove near duplicates, on the same file in the same run: one table.
+"""`fpstore corpus dedup` beside Python packages that remove near duplicates, on the same file in
+the same run: one table.
 
     python3 -m venv venv && venv/bin/pip install rensa gaoya orjson zstandard
     cargo run --release -p fpstore-cli --example documents 200000 > corpus.jsonl.zst
     venv/bin/python tools/text/benches/corpus_peers.py corpus.jsonl.zst --program target/release/fpstore
 
-Each tool reads the file, makes word 3-grams, and writes what is kept to a file of the same kind, in a process of its own; the tools take turns, in
-`--rounds` rounds, of which the best is shown. Time is that of the processor, user and system, and by the clock; memory is the largest resident set.
-The example's ids say which documents were planted, so that found is the share of those that are removed; *wrong* are removed ones that are nobody's copy.
+Each tool reads the file, makes word 3-grams, and writes what is kept to a file of the same kind, in
+a process of its own; the tools take turns, in `--rounds` rounds, of which the best is shown. Time
+is that of the processor, user and system, and by the clock; memory is the largest resident set. The
+example's ids say which documents were planted, so that found is the share of those that are
+removed; *wrong* are removed ones that are nobody's copy.
 
-rensa hashes features that Python cuts (R-MinHash, 128 values, 16 bands), and its deduplicator keeps the first of what agrees; gaoya cuts and hashes in Rust, on all
-cores (MinHash, 126 values of 32 bits, 21 bands of 6, Jaccard similarity of 0.7), and its index is asked before each batch is inserted. Both hold their
-index in memory. Packages that are not installed are left out.
+rensa hashes features that Python cuts (R-MinHash, 128 values, 16 bands), and its deduplicator keeps
+the first of what agrees; gaoya cuts and hashes in Rust, on all cores (MinHash, 126 values of 32
+bits, 21 bands of 6, Jaccard similarity of 0.7), and its index is asked before each batch is
+inserted. Both hold their index in memory. Packages that are not installed are left out.
 """
 
 import argparse
@@ -50,7 +54,10 @@ def write_kept(path, out, keeps):
     """Writes those lines for which `keeps`, called with documents of a batch, gives true."""
     import zstandard
 
-    with open(out, "wb") as file, zstandard.ZstdCompressor(3, threads=2).stream_writer(file) as stream:
+    with (
+        open(out, "wb") as file,
+        zstandard.ZstdCompressor(3, threads=2).stream_writer(file) as stream,
+    ):
         for lines, documents in batches(path):
             for line, kept in zip(lines, keeps(documents)):
                 if kept:
@@ -70,7 +77,9 @@ def run_rensa(path, out):
     def keeps(documents):
         sets = [features(document["text"]) for document in documents]
         hashes = rensa.RMinHash.from_token_sets(sets, 128, 1)
-        return deduplicator.add_pairs([(document["id"], one) for document, one in zip(documents, hashes)])
+        return deduplicator.add_pairs(
+            [(document["id"], one) for document, one in zip(documents, hashes)]
+        )
 
     write_kept(path, out, keeps)
 
@@ -102,7 +111,14 @@ PEERS = {"rensa": run_rensa, "gaoya": run_gaoya}
 
 
 def is_there(name):
-    return subprocess.run([sys.executable, "-c", f"import {name}, orjson, zstandard"], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run(
+            [sys.executable, "-c", f"import {name}, orjson, zstandard"],
+            capture_output=True,
+            check=False,
+        ).returncode
+        == 0
+    )
 
 
 def measured(command):
@@ -126,23 +142,45 @@ def main():
     parser.add_argument("corpus", help="what the example `documents` has written")
     parser.add_argument("--program", metavar="FILE", default="fpstore")
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--recipe", action="append", help="of fpstore; again for several [default: onebit-256, simhash-64]")
+    parser.add_argument(
+        "--recipe",
+        action="append",
+        help="of fpstore; again for several [default: onebit-256, simhash-64]",
+    )
     parser.add_argument("--run", nargs=2, metavar=("PEER", "OUT"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.run:
         PEERS[arguments.run[0]](arguments.corpus, arguments.run[1])
         return
     everything = names_of(arguments.corpus)
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(arguments.corpus))) as directory:
+    with tempfile.TemporaryDirectory(
+        dir=os.path.dirname(os.path.abspath(arguments.corpus))
+    ) as directory:
         tools = {}
         for recipe in arguments.recipe or ["onebit-256", "simhash-64"]:
             out = os.path.join(directory, recipe)
             kept = os.path.join(out, "documents", os.path.basename(arguments.corpus))
-            command = [arguments.program, "corpus", "dedup", arguments.corpus, "--id", "id", "--quiet", "--recipe", recipe, "-o", out]
+            command = [
+                arguments.program,
+                "corpus",
+                "dedup",
+                arguments.corpus,
+                "--id",
+                "id",
+                "--quiet",
+                "--recipe",
+                recipe,
+                "-o",
+                out,
+            ]
             tools[f"fpstore, {recipe}"] = (command, out, kept)
         for peer in filter(is_there, PEERS):
             out = os.path.join(directory, peer)
-            tools[peer] = ([sys.executable, __file__, arguments.corpus, "--run", peer, out], out, out)
+            tools[peer] = (
+                [sys.executable, __file__, arguments.corpus, "--run", peer, out],
+                out,
+                out,
+            )
         best, found = {}, {}
         for _ in range(arguments.rounds):
             for name, (command, out, kept) in tools.items():
@@ -150,7 +188,10 @@ def main():
                 if name not in best or figures[1] + figures[2] < best[name][1] + best[name][2]:
                     best[name] = figures
                 removed = everything - names_of(kept)
-                found[name] = [sum(one.startswith(kind) for one in removed) for kind in ("equal", "near", "own")]
+                found[name] = [
+                    sum(one.startswith(kind) for one in removed)
+                    for kind in ("equal", "near", "own")
+                ]
                 shutil.rmtree(out) if os.path.isdir(out) else os.remove(out)
     planted = [sum(one.startswith(kind) for one in everything) for kind in ("equal", "near")]
     print("| tool | user s | system s | clock s | MiB | equal found | near found | wrong |")
@@ -158,7 +199,9 @@ def main():
     for name, (clock, user, system, mib) in best.items():
         equal, near, own = found[name]
         shares = f"{100 * equal / planted[0]:.2f}% | {100 * near / planted[1]:.2f}%"
-        print(f"| {name} | {user:.1f} | {system:.1f} | {clock:.1f} | {mib:.0f} | {shares} | {own} |")
+        print(
+            f"| {name} | {user:.1f} | {system:.1f} | {clock:.1f} | {mib:.0f} | {shares} | {own} |"
+        )
     print(f"\n{len(everything)} documents")
 
 

@@ -4,11 +4,13 @@
     python3 -m venv venv && venv/bin/pip install simhash==2.1.2 datasketch rensa gaoya
     venv/bin/python tools/text/benches/peers.py [--english FILE] [--chinese FILE] [--program FILE]
 
-Each FILE has a text per line. Without one, texts of some 2 KB are made: of the words of this crate's documentation, and of a Chinese paragraph, in
-the order of a generator with a fixed seed. Packages that are not installed are left out. MB is a million bytes of UTF-8; the figure is the best of
-three rounds, on one core, then on two: threads here, processes for Python. All make features of three words in a row, of the same words (for Chinese,
-four characters), so that Python spends its time on them too: that is what its users do. What `datasketch` and `rensa` take without the features is
-in a row of its own.
+Each FILE has a text per line. Without one, texts of some 2 KB are made: of the words of this
+crate's documentation, and of a Chinese paragraph, in the order of a generator with a fixed seed.
+Packages that are not installed are left out. MB is a million bytes of UTF-8; the figure is the best
+of three rounds, on one core, then on two: threads here, processes for Python. All make features of
+three words in a row, of the same words (for Chinese, four characters), so that Python spends its
+time on them too: that is what its users do. What `datasketch` and `rensa` take without the features
+is in a row of its own.
 """
 
 import argparse
@@ -37,7 +39,9 @@ def made(words, join, per_text, count):
     """Texts whose words have the frequencies of real ones."""
     draw = random.Random(1)
     return [
-        join.join(words[i % len(words)] if i % 3 == 0 else draw.choice(words) for i in range(per_text))
+        join.join(
+            words[i % len(words)] if i % 3 == 0 else draw.choice(words) for i in range(per_text)
+        )
         for _ in range(count)
     ]
 
@@ -62,7 +66,8 @@ def features(text, chinese):
 
 
 def peers():
-    """Name, whether it takes features ready made, and what makes a signature of a text or of its features."""
+    """Name, whether it takes features ready made, and what makes a signature of a text or of its
+    features."""
     found = []
     try:
         from simhash import Simhash
@@ -103,10 +108,18 @@ def peers():
 
         # It gives no signatures, so what is measured is an index that takes the texts.
         index = {
-            ascii: SimHashStringIndex(64, 6, 3, "word" if ascii else "char", True, (3, 3) if ascii else (4, 4))
+            ascii: SimHashStringIndex(
+                64, 6, 3, "word" if ascii else "char", True, (3, 3) if ascii else (4, 4)
+            )
             for ascii in (True, False)
         }
-        found.append(("gaoya SimHash, inserted in its index", False, lambda of: index[of.isascii()].insert_document(1, of)))
+        found.append(
+            (
+                "gaoya SimHash, inserted in its index",
+                False,
+                lambda of: index[of.isascii()].insert_document(1, of),
+            )
+        )
     except ImportError:
         pass
     return found
@@ -140,10 +153,22 @@ def own(texts, program):
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         file.write("\n".join(text.replace("\n", " ") for text in texts))
         file.flush()
-        cargo = "cargo run -q --release --locked -p fpstore-text --example throughput".split()
+        cargo = [
+            "cargo",
+            "run",
+            "-q",
+            "--release",
+            "--locked",
+            "-p",
+            "fpstore-text",
+            "--example",
+            "throughput",
+        ]
         command = [program] if program else cargo
         settings = dict(os.environ, FPSTORE_TEXTS=file.name, FPSTORE_THREADS="2", FPSTORE_JSON="1")
-        run = subprocess.run(command, env=settings, cwd=HERE, capture_output=True, text=True, check=False)
+        run = subprocess.run(
+            command, env=settings, cwd=HERE, capture_output=True, text=True, check=False
+        )
     if run.returncode:
         sys.exit(f"the example throughput failed: {run.stderr.strip()}")
     rows = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
@@ -154,7 +179,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--english", metavar="FILE")
     parser.add_argument("--chinese", metavar="FILE")
-    parser.add_argument("--program", metavar="FILE", help="the example `throughput`, built; else cargo builds and runs it")
+    parser.add_argument(
+        "--program",
+        metavar="FILE",
+        help="the example `throughput`, built; else cargo builds and runs it",
+    )
     arguments = parser.parse_args()
     print(f"| {'texts':8} | {'what':46} | {'MB/s, one core':>14} | {'two':>8} | {'times':>5} |")
     print("| --- | --- | --- | --- | --- |")
@@ -167,7 +196,10 @@ def main():
                     what = f"{name}, without features" if ready else name
                     rows.append((what, *rate(index, texts, language == "Chinese", ready, pool)))
             for name, one, two in rows:
-                print(f"| {language:8} | {name:46} | {one:14.1f} | {two:8.1f} | {two / one:5.2f} |", flush=True)
+                print(
+                    f"| {language:8} | {name:46} | {one:14.1f} | {two:8.1f} | {two / one:5.2f} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

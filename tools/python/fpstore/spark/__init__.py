@@ -1,12 +1,16 @@
-"""fpstore inside Apache Spark: fingerprints, near pairs, clusters and deduplication of data frames, and stores in shards.
+"""fpstore inside Apache Spark: fingerprints, near pairs, clusters and deduplication of data frames,
+and stores in shards.
 
-For PySpark 3.5 and 4. What Spark moves are columns of Arrow; all work on fingerprints is done by native code in its Python workers.
+For PySpark 3.5 and 4. What Spark moves are columns of Arrow; all work on fingerprints is done by
+native code in its Python workers.
 
-In a data frame fingerprints of 32 bits are ``int``, of 64 ``bigint`` (their bits, whatever the sign says), of 128 and 256 ``binary`` with the
-most significant byte first. Ids are ``bigint`` or ``string``. Rows without a fingerprint (null) are near nothing.
+In a data frame fingerprints of 32 bits are ``int``, of 64 ``bigint`` (their bits, whatever the sign
+says), of 128 and 256 ``binary`` with the most significant byte first. Ids are ``bigint`` or
+``string``. Rows without a fingerprint (null) are near nothing.
 
-Everything is deterministic in its input, so that Spark may run a task again wherever it likes; ids have to be the same then, so
-``monotonically_increasing_id`` is none unless its result is written first.
+Everything is deterministic in its input, so that Spark may run a task again wherever it likes; ids
+have to be the same then, so ``monotonically_increasing_id`` is none unless its result is written
+first.
 
     from fpstore import spark as fps
 
@@ -24,4 +28,13 @@ from ._report import Report
 from ._shards import match, pack_shards
 from ._text import fingerprint
 
-__all__ = ["Report", "clusters", "components", "dedup", "fingerprint", "match", "near_pairs", "pack_shards"]
+__all__ = [
+    "Report",
+    "clusters",
+    "components",
+    "dedup",
+    "fingerprint",
+    "match",
+    "near_pairs",
+    "pack_shards",
+]

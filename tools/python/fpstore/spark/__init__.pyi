@@ -33,7 +33,13 @@ class Report:
     def tasks(self) -> list[Task]: ...
     def stages(self) -> list[Stage]: ...
 
-def fingerprint(df: DataFrame, text: str = "text", recipe: Recipe | str = "simhash-64", *, column: str = "fingerprint") -> DataFrame: ...
+def fingerprint(
+    df: DataFrame,
+    text: str = "text",
+    recipe: Recipe | str = "simhash-64",
+    *,
+    column: str = "fingerprint",
+) -> DataFrame: ...
 def near_pairs(
     df: DataFrame,
     fingerprint: str = "fingerprint",
@@ -45,8 +51,16 @@ def near_pairs(
     tasks: int | None = None,
     report: Report | None = None,
 ) -> DataFrame: ...
-def clusters(pairs: DataFrame, kind: Literal["star", "components"] = "star", *, local_edges: int = ..., report: Report | None = None) -> DataFrame: ...
-def components(pairs: DataFrame, *, local_edges: int = ..., report: Report | None = None) -> DataFrame: ...
+def clusters(
+    pairs: DataFrame,
+    kind: Literal["star", "components"] = "star",
+    *,
+    local_edges: int = ...,
+    report: Report | None = None,
+) -> DataFrame: ...
+def components(
+    pairs: DataFrame, *, local_edges: int = ..., report: Report | None = None
+) -> DataFrame: ...
 def dedup(
     df: DataFrame,
     *,

@@ -7,16 +7,35 @@ from ._pairs import near_pairs
 from ._text import prints_of
 
 
-def dedup(df, *, id="id", text=None, fingerprint=None, recipe="simhash-64", k=None, kind="star", bits=None, tasks=None, local_edges=LOCAL_EDGES, report=None):
-    """What becomes of each row: id, kept, distance and why, as `fpstore corpus dedup` decides it in the order of the ids (`--keep first`).
+def dedup(
+    df,
+    *,
+    id="id",
+    text=None,
+    fingerprint=None,
+    recipe="simhash-64",
+    k=None,
+    kind="star",
+    bits=None,
+    tasks=None,
+    local_edges=LOCAL_EDGES,
+    report=None,
+):
+    """What becomes of each row: id, kept, distance and why, as `fpstore corpus dedup` decides it in
+    the order of the ids (`--keep first`).
 
-    `kept` is the id that stays in the place of this row; itself, if the row is kept. `why` is ``"exact"`` or ``"near"``, and null for rows that are kept. From texts
-    (`text` and `recipe`), the first of rows with the same prepared text stands for the others; those with too few features for a fingerprint are
-    compared only so. Then what is within k (the recipe's proposal, unless it is given) of a row that is kept is removed; see `clusters` for `kind`. From
-    fingerprints (`fingerprint`, and k), there are no exact duplicates: equal fingerprints are near, with distance 0.
+    `kept` is the id that stays in the place of this row; itself, if the row is kept. `why` is
+    ``"exact"`` or ``"near"``, and null for rows that are kept. From texts (`text` and `recipe`),
+    the first of rows with the same prepared text stands for the others; those with too few features
+    for a fingerprint are compared only so. Then what is within k (the recipe's proposal, unless it
+    is given) of a row that is kept is removed; see `clusters` for `kind`. From fingerprints
+    (`fingerprint`, and k), there are no exact duplicates: equal fingerprints are near, with
+    distance 0.
 
-    Ids are distinct, bigint or string. What is kept of the rows is ``df.join(fates.where("why is null"), "id", "left_semi")``. `df` is read once, and once more for ids that are strings: fingerprints and clusters are
-    persisted until ``spark.catalog.clearCache()``, or the end of the session.
+    Ids are distinct, bigint or string. What is kept of the rows is ``df.join(fates.where("why is
+    null"), "id", "left_semi")``. `df` is read once, and once more for ids that are strings:
+    fingerprints and clusters are persisted until ``spark.catalog.clearCache()``, or the end of the
+    session.
     """
     from pyspark.sql import functions as F
 
@@ -26,7 +45,16 @@ def dedup(df, *, id="id", text=None, fingerprint=None, recipe="simhash-64", k=No
     if names:
         numbers = frames.numbers_of(df.select(id))
         rows = frames.numbered(df.select(id, fingerprint if text is None else text), [id], numbers)
-        options = dict(fingerprint=fingerprint, recipe=recipe, k=k, kind=kind, bits=bits, tasks=tasks, local_edges=local_edges, report=report)
+        options = dict(
+            fingerprint=fingerprint,
+            recipe=recipe,
+            k=k,
+            kind=kind,
+            bits=bits,
+            tasks=tasks,
+            local_edges=local_edges,
+            report=report,
+        )
         return frames.named(dedup(rows, id=id, text=text, **options), ["id", "kept"], numbers)
     if text is not None:
         recipe = recipe if isinstance(recipe, Recipe) else Recipe(recipe)
@@ -47,11 +75,15 @@ def dedup(df, *, id="id", text=None, fingerprint=None, recipe="simhash-64", k=No
     stars = clusters(pairs, kind, local_edges=local_edges, report=report)
     stars = stars.select(F.col("id").alias("head"), F.col("kept").alias("star"), "distance")
     own = F.coalesce("star", "head")
-    of_signed = signed.join(heads, "fingerprint").join(stars, "head", "left").select(
-        F.col("id").alias("first"),
-        own.alias("kept"),
-        # Those that a row stands for differ from it in nothing, and it from itself.
-        F.when(own == F.col("head"), F.lit(0)).otherwise(F.col("distance")).alias("distance"),
+    of_signed = (
+        signed.join(heads, "fingerprint")
+        .join(stars, "head", "left")
+        .select(
+            F.col("id").alias("first"),
+            own.alias("kept"),
+            # Those that a row stands for differ from it in nothing, and it from itself.
+            F.when(own == F.col("head"), F.lit(0)).otherwise(F.col("distance")).alias("distance"),
+        )
     )
     is_first, is_kept = F.col("id") == F.col("first"), F.col("id") == F.col("kept")
     fates = documents.select("id", "first").join(of_signed, "first", "left")
@@ -59,6 +91,10 @@ def dedup(df, *, id="id", text=None, fingerprint=None, recipe="simhash-64", k=No
     return fates.select(
         "id",
         "kept",
-        F.when(is_kept, F.lit(None)).when(is_first, F.col("distance")).otherwise(F.lit(0)).cast("int").alias("distance"),
+        F.when(is_kept, F.lit(None))
+        .when(is_first, F.col("distance"))
+        .otherwise(F.lit(0))
+        .cast("int")
+        .alias("distance"),
         F.when(~is_first, F.lit("exact")).when(~is_kept, F.lit("near")).alias("why"),
     )

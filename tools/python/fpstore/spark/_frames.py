@@ -7,7 +7,8 @@ TYPES = {32: "int", 64: "bigint", 128: "binary", 256: "binary"}
 
 
 def bits_of(df, column, bits):
-    """The bits of the fingerprints of a column: as its type tells, or as is said, or of binary ones as the first shows."""
+    """The bits of the fingerprints of a column: as its type tells, or as is said, or of binary ones
+    as the first shows."""
     from pyspark.sql import functions as F
 
     if column not in df.columns:
@@ -16,15 +17,21 @@ def bits_of(df, column, bits):
     told = {"int": 32, "bigint": 64}.get(kind)
     if told is not None:
         if bits not in (None, told):
-            raise ValueError(f"the column {column!r} is {kind}, which is {told} bits, and not {bits}")
+            raise ValueError(
+                f"the column {column!r} is {kind}, which is {told} bits, and not {bits}"
+            )
         return told
     if kind != "binary":
-        raise TypeError(f"the column {column!r} is {kind}; fingerprints are int (32 bits), bigint (64) or binary (128, 256)")
+        raise TypeError(
+            f"the column {column!r} is {kind}; fingerprints are int (32 bits), bigint (64) or binary (128, 256)"
+        )
     if bits is None:
         first = df.where(F.col(column).isNotNull()).select(F.length(column)).first()
         bits = 8 * first[0] if first else 128
     if bits not in (128, 256):
-        raise ValueError(f"the fingerprints in {column!r} have {bits} bits; binary ones have 128 or 256")
+        raise ValueError(
+            f"the fingerprints in {column!r} have {bits} bits; binary ones have 128 or 256"
+        )
     return bits
 
 
@@ -34,7 +41,9 @@ def are_names(df, column):
         raise ValueError(f"there is no column {column!r}; there are {', '.join(df.columns)}")
     kind = df.schema[column].dataType.simpleString()
     if kind not in ("bigint", "string"):
-        raise TypeError(f"the column {column!r} is {kind}; ids are bigint or string: cast them to one of these")
+        raise TypeError(
+            f"the column {column!r} is {kind}; ids are bigint or string: cast them to one of these"
+        )
     return kind == "string"
 
 
@@ -116,7 +125,9 @@ def array(column, bits):
         return native(column, bits).to_numpy()
     column = native(column, bits)
     width = bits // 8
-    return np.frombuffer(column.buffers()[1], dtype=np.uint8)[column.offset * width :][: len(column) * width].reshape(-1, width)
+    return np.frombuffer(column.buffers()[1], dtype=np.uint8)[column.offset * width :][
+        : len(column) * width
+    ].reshape(-1, width)
 
 
 def unsigned(column):
@@ -145,7 +156,8 @@ def ordered(column, bits):
 
 
 def together(iterator, rows):
-    """Joins batches to tables of at least so many rows, but for the last. Whoever takes one has it alone."""
+    """Joins batches to tables of at least so many rows, but for the last. Whoever takes one has it
+    alone."""
     held, count = [], 0
     for batch in iterator:
         held.append(batch)

@@ -12,35 +12,53 @@ LOCAL_EDGES = 1 << 22
 
 
 def clusters(pairs, kind="star", *, local_edges=LOCAL_EDGES, report=None):
-    """Which ids of near pairs are kept, as `fpstore corpus dedup` decides it: id, kept and distance for each id that is in a pair.
+    """Which ids of near pairs are kept, as `fpstore corpus dedup` decides it: id, kept and distance
+    for each id that is in a pair.
 
-    `kept` is the id that stays in the place of this one, or itself, and `distance` by how much the two differ (null where that is not known).
+    `kept` is the id that stays in the place of this one, or itself, and `distance` by how much the
+    two differ (null where that is not known).
 
-    * ``"star"``: in the order of the ids, an id is kept unless it is near one that is kept before it; else the first of these stays in its place.
+    * ``"star"``: in the order of the ids, an id is kept unless it is near one that is kept before
+      it; else the first of these stays in its place.
     * ``"components"``: ids that are linked are a cluster, and the least of them is kept.
 
-    `pairs` are those of `near_pairs` with ids, bigint or string: a, b, distance. All edges of one component are decided by one task, which takes 60 bytes for each: where components grow as large
-    as the memory of a task, k is too large for that corpus. Up to `local_edges` edges are decided by a single task in any case.
+    `pairs` are those of `near_pairs` with ids, bigint or string: a, b, distance. All edges of one
+    component are decided by one task, which takes 60 bytes for each: where components grow as large
+    as the memory of a task, k is too large for that corpus. Up to `local_edges` edges are decided
+    by a single task in any case.
     """
     if kind not in ("star", "components"):
         raise ValueError(f'kind is "star" or "components", not {kind!r}')
     if any([frames.are_names(pairs, column) for column in ("a", "b")]):
         numbers = frames.numbers_of(pairs.select("a").union(pairs.select("b")))
-        decided = clusters(frames.numbered(pairs, ["a", "b"], numbers), kind, local_edges=local_edges, report=report)
+        decided = clusters(
+            frames.numbered(pairs, ["a", "b"], numbers),
+            kind,
+            local_edges=local_edges,
+            report=report,
+        )
         return frames.named(decided, ["id", "kept"], numbers)
     if kind == "components":
         from pyspark.sql import functions as F
 
         roots = components(pairs, local_edges=local_edges, report=report)
-        return roots.select("id", F.col("component").alias("kept"), F.lit(None).cast("int").alias("distance"))
+        return roots.select(
+            "id", F.col("component").alias("kept"), F.lit(None).cast("int").alias("distance")
+        )
     pairs = pairs.select("a", "b", "distance").persist()
     try:
         if pairs.count() <= local_edges:
             whole = pairs.repartition(1)
         else:
             roots = components(pairs, local_edges=local_edges, report=report)
-            whole = pairs.join(roots, pairs.a == roots.id).select("a", "b", "distance", "component").repartition("component")
-        decided = whole.mapInArrow(_Stars(stage(report, "clusters: stars")), "id bigint, kept bigint, distance int")
+            whole = (
+                pairs.join(roots, pairs.a == roots.id)
+                .select("a", "b", "distance", "component")
+                .repartition("component")
+            )
+        decided = whole.mapInArrow(
+            _Stars(stage(report, "clusters: stars")), "id bigint, kept bigint, distance int"
+        )
         # The pairs are needed until this has been computed.
         decided = decided.persist()
         decided.count()
@@ -50,11 +68,13 @@ def clusters(pairs, kind="star", *, local_edges=LOCAL_EDGES, report=None):
 
 
 def components(pairs, *, local_edges=LOCAL_EDGES, report=None):
-    """The connected components of a graph with the edges a, b: id and component, the least id in it, for each id that is in an edge.
+    """The connected components of a graph with the edges a, b: id and component, the least id in
+    it, for each id that is in an edge.
 
-    Works in rounds. In each the edges come together twice, by either end (a large star) and by the greater one (a small star), and each time a task
-    contracts all that it has: every id of a component of its edges is linked to the least id there. Rounds are some for each doubling of the longest way. What is left
-    goes to one task, once it is no more than `local_edges`.
+    Works in rounds. In each the edges come together twice, by either end (a large star) and by the
+    greater one (a small star), and each time a task contracts all that it has: every id of a
+    component of its edges is linked to the least id there. Rounds are some for each doubling of the
+    longest way. What is left goes to one task, once it is no more than `local_edges`.
     """
     from pyspark.sql import functions as F
 
@@ -81,7 +101,8 @@ def components(pairs, *, local_edges=LOCAL_EDGES, report=None):
 
 
 class _Contract:
-    """Links every id of a component of a partition to its least one; a is the greater one of an edge."""
+    """Links every id of a component of a partition to its least one; a is the greater one of an
+    edge."""
 
     def __init__(self, stage, most):
         self.stage, self.most = stage, most
@@ -120,7 +141,9 @@ class _Stars:
         a, b = (frames.unsigned(rows.column(name).combine_chunks()) for name in ("a", "b"))
         distances = rows.column("distance").combine_chunks().view(pa.uint32())
         ids, kept, distances = native_stars(a, b, distances)
-        decided = pa.table({"id": ids, "kept": kept, "distance": pa.array(distances).cast(pa.int32())})
+        decided = pa.table(
+            {"id": ids, "kept": kept, "distance": pa.array(distances).cast(pa.int32())}
+        )
         task.rows_out = decided.num_rows
         yield from decided.to_batches(max_chunksize=1 << 16)
         task.done()

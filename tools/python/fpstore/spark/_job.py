@@ -13,13 +13,24 @@ FORMATS = ("parquet", "json", "csv", "orc")
 def options(words, *, radius=3):
     """A parser with what every job takes."""
     parser = argparse.ArgumentParser(description=words)
-    parser.add_argument("--format", default="parquet", choices=FORMATS, help="of the input (default: parquet; json is lines)")
-    parser.add_argument("-k", type=int, default=radius, help=f"the distance, in bits (default: {radius or 'what the recipe proposes'})")
+    parser.add_argument(
+        "--format",
+        default="parquet",
+        choices=FORMATS,
+        help="of the input (default: parquet; json is lines)",
+    )
+    parser.add_argument(
+        "-k",
+        type=int,
+        default=radius,
+        help=f"the distance, in bits (default: {radius or 'what the recipe proposes'})",
+    )
     return parser
 
 
 def session(name):
-    """The session that spark-submit has set up, and a report on it; log lines go to standard error."""
+    """The session that spark-submit has set up, and a report on it; log lines go to standard
+    error."""
     from pyspark.sql import SparkSession
 
     from ._report import Report

@@ -19,22 +19,29 @@ TASK_BYTES = 1 << 25
 TOLD_SHARE = 2.0**-14
 
 
-def near_pairs(df, fingerprint="fingerprint", k=3, id=None, *, bits=None, parts=None, tasks=None, report=None):
+def near_pairs(
+    df, fingerprint="fingerprint", k=3, id=None, *, bits=None, parts=None, tasks=None, report=None
+):
     """All pairs of rows whose fingerprints are within Hamming distance k, each once.
 
-    Gives a, b and distance: of pairs of distinct fingerprints the two, the smaller first (as unsigned numbers, or bytes); or, with `id`, of all pairs of rows their
-    ids, the smaller first, rows with equal fingerprints included (n equal ones are n (n - 1) / 2 pairs: `dedup` takes such rows together first). Rows of the same
-    id and fingerprint count once. Ids are bigint or string.
+    Gives a, b and distance: of pairs of distinct fingerprints the two, the smaller first (as
+    unsigned numbers, or bytes); or, with `id`, of all pairs of rows their ids, the smaller first,
+    rows with equal fingerprints included (n equal ones are n (n - 1) / 2 pairs: `dedup` takes such
+    rows together first). Rows of the same id and fingerprint count once. Ids are bigint or string.
 
-    Every row is sent k + 1 times, once for each part of its bits (`parts`: more parts, more tables with wider tops); pairs are
-    found inside a task and need no `distinct`. `df` is read twice, to count and to send: persist it if it costs much. `tasks` is about how many tasks join, for
-    32 MiB of rows each unless it is given. `bits` (128, 256) of binary fingerprints spares a look at the first one.
+    Every row is sent k + 1 times, once for each part of its bits (`parts`: more parts, more tables
+    with wider tops); pairs are found inside a task and need no `distinct`. `df` is read twice, to
+    count and to send: persist it if it costs much. `tasks` is about how many tasks join, for 32 MiB
+    of rows each unless it is given. `bits` (128, 256) of binary fingerprints spares a look at the
+    first one.
     """
     bits = frames.bits_of(df, fingerprint, bits)
     if id is not None and frames.are_names(df, id):
         numbers = frames.numbers_of(df.where(df[fingerprint].isNotNull()).select(id))
         rows = frames.numbered(df.select(id, fingerprint), [id], numbers)
-        pairs = near_pairs(rows, fingerprint, k, id, bits=bits, parts=parts, tasks=tasks, report=report)
+        pairs = near_pairs(
+            rows, fingerprint, k, id, bits=bits, parts=parts, tasks=tasks, report=report
+        )
         return frames.named(pairs, ["a", "b"], numbers)
     # Wrong arguments are refused here, and not by a task.
     tables = Exchange(0, k, bits=bits, parts=parts, tasks=tasks or 1).tables
@@ -44,7 +51,9 @@ def near_pairs(df, fingerprint="fingerprint", k=3, id=None, *, bits=None, parts=
     if longest > together:
         rows = rows.sortWithinPartitions(*rows.columns)
     count = exchange.tasks
-    sender = _Sender(exchange, bits, together, keys_of_partitions(count), stage(report, "near_pairs: send"))
+    sender = _Sender(
+        exchange, bits, together, keys_of_partitions(count), stage(report, "near_pairs: send")
+    )
     sent = rows.mapInArrow(sender, "key int, lane int, rows int, data binary")
     kind = "bigint" if id is not None else frames.TYPES[bits]
     joiner = _Joiner(exchange, id is not None, stage(report, "near_pairs: join"))
@@ -64,13 +73,21 @@ def _plan(rows, arguments, tables, tasks, report):
     row_bytes = _row_bytes(rows, bits)
     counter = _Counter(arguments, stage(report, "near_pairs: count"))
     counted = rows.select("fingerprint").mapInArrow(counter, "of int, cell int, rows bigint")
-    cells = counted.groupBy("of", "cell").agg(F.sum("rows").alias("rows"), F.max("rows").alias("most")).collect()
+    cells = (
+        counted.groupBy("of", "cell")
+        .agg(F.sum("rows").alias("rows"), F.max("rows").alias("most"))
+        .collect()
+    )
     count = sum(row.rows for row in cells if row.of < 0)
     # What the partitions did not tell of.
     hidden = int(count * TOLD_SHARE)
-    heavy = sorted((row.of, row.cell, row.rows + hidden) for row in cells if row.of >= 0 and row.rows >= hidden)
+    heavy = sorted(
+        (row.of, row.cell, row.rows + hidden) for row in cells if row.of >= 0 and row.rows >= hidden
+    )
     if tasks is None:
-        tasks = max(2 * frames.parallelism(rows.sparkSession), -(-count * tables * row_bytes // TASK_BYTES))
+        tasks = max(
+            2 * frames.parallelism(rows.sparkSession), -(-count * tables * row_bytes // TASK_BYTES)
+        )
     heavy = tuple(list(column) for column in zip(*heavy)) if heavy else None
     exchange = Exchange(count, k, bits=bits, parts=parts, tasks=tasks, heavy=heavy)
     if report is not None:
@@ -104,28 +121,48 @@ class _Counter:
             census.add(frames.native(batch.column("fingerprint"), bits))
         task.rows_in = census.rows
         tables, cells, rows = census.heavy(TOLD_SHARE)
-        all_of = (np.append(tables.astype(np.int32), -1), np.append(cells.astype(np.int32), -1), np.append(rows.astype(np.int64), census.rows))
+        all_of = (
+            np.append(tables.astype(np.int32), -1),
+            np.append(cells.astype(np.int32), -1),
+            np.append(rows.astype(np.int64), census.rows),
+        )
         task.rows_out = len(rows)
         task.done()
-        yield pa.RecordBatch.from_arrays([pa.array(column.astype(kind)) for column, kind in zip(all_of, (np.int32, np.int32, np.int64))], ["of", "cell", "rows"])
+        yield pa.RecordBatch.from_arrays(
+            [
+                pa.array(column.astype(kind))
+                for column, kind in zip(all_of, (np.int32, np.int32, np.int64))
+            ],
+            ["of", "cell", "rows"],
+        )
 
 
 class _Sender:
     """Sends the rows of a partition to the tasks that join them."""
 
     def __init__(self, exchange, bits, together, keys, stage):
-        self.exchange, self.bits, self.together, self.keys, self.stage = exchange, bits, together, keys, stage
+        self.exchange, self.bits, self.together, self.keys, self.stage = (
+            exchange,
+            bits,
+            together,
+            keys,
+            stage,
+        )
 
     def __call__(self, batches):
         task = self.stage.task()
-        for prints, ids in map(functools.partial(in_order, bits=self.bits), frames.together(batches, self.together)):
+        for prints, ids in map(
+            functools.partial(in_order, bits=self.bits), frames.together(batches, self.together)
+        ):
             task.rows_in += len(prints)
             for table in range(self.exchange.tables):
                 for batch in frames.read(self.exchange.send(table, prints, ids)):
                     keys = pa.array(self.keys[batch.column("task").to_numpy()])
                     task.rows_out += batch.column("rows").to_numpy().sum(dtype=int).item()
                     task.bytes += batch.column("data").nbytes
-                    yield pa.RecordBatch.from_arrays([keys, *batch.columns[1:]], ["key", *batch.schema.names[1:]])
+                    yield pa.RecordBatch.from_arrays(
+                        [keys, *batch.columns[1:]], ["key", *batch.schema.names[1:]]
+                    )
         task.done()
 
 
@@ -146,13 +183,18 @@ class _Joiner:
             a, b, distance = pairs.columns
             if not self.ids:
                 a, b = frames.spark(a), frames.spark(b)
-            yield pa.RecordBatch.from_arrays([a, b, distance.cast(pa.int32())], ["a", "b", "distance"])
+            yield pa.RecordBatch.from_arrays(
+                [a, b, distance.cast(pa.int32())], ["a", "b", "distance"]
+            )
         task.done()
 
 
 def in_order(rows, bits):
-    """The fingerprints of rows, and their ids if they have some, in an order that does not depend on that of the rows. Copies rows once, and with ids twice."""
-    prints = np.concatenate([frames.array(chunk, bits) for chunk in rows.column("fingerprint").chunks])
+    """The fingerprints of rows, and their ids if they have some, in an order that does not depend
+    on that of the rows. Copies rows once, and with ids twice."""
+    prints = np.concatenate(
+        [frames.array(chunk, bits) for chunk in rows.column("fingerprint").chunks]
+    )
     if "id" not in rows.column_names:
         if bits <= 64:
             prints.sort()
@@ -172,7 +214,8 @@ def _columns(prints, bits):
 
 
 def keys_of_partitions(count):
-    """For each of so many partitions a number that Spark's hash partitioning sends there: Murmur3 of 32 bits with the seed 42, modulo the count.
+    """For each of so many partitions a number that Spark's hash partitioning sends there: Murmur3
+    of 32 bits with the seed 42, modulo the count.
 
     Were it wrong, or another hash, tasks would share partitions, and the answer would be the same.
     """

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Task:
-    """What a task did. Seconds are of the clock, `cpu` those that its Python worker has computed."""
+    """What a task did. Seconds are of the clock, `cpu` those that its Python worker has
+    computed."""
 
     stage: str
     partition: int
@@ -20,7 +21,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Stage:
-    """What a stage did, as the sums over its tasks; the longest task and the median of those that had work, by their computing."""
+    """What a stage did, as the sums over its tasks; the longest task and the median of those that
+    had work, by their computing."""
 
     name: str
     tasks: int
@@ -39,7 +41,8 @@ class Stage:
 
 
 class Report:
-    """Collects what the tasks of a job tell. Give one to a call, run an action on what it returns, then print the report.
+    """Collects what the tasks of a job tell. Give one to a call, run an action on what it returns,
+    then print the report.
 
     A task that ran twice counts once. Needs a SparkContext, so it stays empty under Spark Connect.
 
@@ -74,7 +77,9 @@ class Report:
 
     def tasks(self):
         """What each task did."""
-        told = {} if self._told is None else {(one[0], one[1]): Task(*one) for one in self._told.value}
+        told = (
+            {} if self._told is None else {(one[0], one[1]): Task(*one) for one in self._told.value}
+        )
         return list(told.values())
 
     def stages(self):
@@ -87,7 +92,10 @@ class Report:
     def __str__(self):
         lines = [str(stage) for stage in self.stages()]
         if self.predicted:
-            lines.append("predicted: " + ", ".join(f"{name} {_number(value)}" for name, value in self.predicted.items()))
+            lines.append(
+                "predicted: "
+                + ", ".join(f"{name} {_number(value)}" for name, value in self.predicted.items())
+            )
         return "\n".join(lines)
 
 
@@ -97,7 +105,9 @@ def _number(value):
 
 def _stage(name, tasks):
     busy = [task.cpu for task in tasks if task.rows_in] or [0.0]
-    sums = (sum(getattr(task, of) for task in tasks) for of in ("rows_in", "rows_out", "bytes", "cpu"))
+    sums = (
+        sum(getattr(task, of) for task in tasks) for of in ("rows_in", "rows_out", "bytes", "cpu")
+    )
     return Stage(name, len(tasks), *sums, longest=max(busy), median=statistics.median(busy))
 
 

@@ -25,12 +25,27 @@ TOGETHER = 1 << 20
 _SHARD = "name string, first binary, rows bigint, distinct bigint, bytes bigint"
 
 
-def pack_shards(df, path, fingerprint="fingerprint", id=None, *, k=3, shards=None, bits=None, memory=None, replace=False, report=None):
-    """Packs fingerprints as one store for each range of them, and writes a manifest of these shards; gives the manifest as a dict.
+def pack_shards(
+    df,
+    path,
+    fingerprint="fingerprint",
+    id=None,
+    *,
+    k=3,
+    shards=None,
+    bits=None,
+    memory=None,
+    replace=False,
+    report=None,
+):
+    """Packs fingerprints as one store for each range of them, and writes a manifest of these
+    shards; gives the manifest as a dict.
 
-    `path` is a directory, or a URI that pyarrow knows (s3, gs, hdfs, file). With `id` the stores have ids: numbers of a ``bigint``, names of a ``string``. A shard is packed in the
-    temporary directory of its worker and copied under a name of its own; the manifest, which comes last, names those that count. So tasks may run
-    twice, and what an earlier call wrote is replaced in one step (`replace`). `shards` is their number: one for 2^26 rows unless it is given.
+    `path` is a directory, or a URI that pyarrow knows (s3, gs, hdfs, file). With `id` the stores
+    have ids: numbers of a ``bigint``, names of a ``string``. A shard is packed in the temporary
+    directory of its worker and copied under a name of its own; the manifest, which comes last,
+    names those that count. So tasks may run twice, and what an earlier call wrote is replaced in
+    one step (`replace`). `shards` is their number: one for 2^26 rows unless it is given.
     """
     bits = frames.bits_of(df, fingerprint, bits)
     names = id is not None and frames.are_names(df, id)
@@ -43,8 +58,12 @@ def pack_shards(df, path, fingerprint="fingerprint", id=None, *, k=3, shards=Non
         shards = -(-max(rows.count(), 1) // SHARD_ROWS)
     filesystem.create_dir(root, recursive=True)
     ordered = rows.repartitionByRange(shards, frames.ordered("fingerprint", bits))
-    packer = _Packer(path, bits, k, (id is not None, names), memory, stage(report, "pack_shards: pack"))
-    packed = sorted(ordered.mapInArrow(packer, _SHARD).collect(), key=lambda shard: bytes(shard.first))
+    packer = _Packer(
+        path, bits, k, (id is not None, names), memory, stage(report, "pack_shards: pack")
+    )
+    packed = sorted(
+        ordered.mapInArrow(packer, _SHARD).collect(), key=lambda shard: bytes(shard.first)
+    )
     manifest = {
         "format": "fpstore shards",
         "version": 1,
@@ -52,7 +71,13 @@ def pack_shards(df, path, fingerprint="fingerprint", id=None, *, k=3, shards=Non
         "k": k,
         "ids": id is not None,
         "shards": [
-            {"name": shard.name, "first": bytes(shard.first).hex(), "rows": shard.rows, "distinct": shard.distinct, "bytes": shard.bytes}
+            {
+                "name": shard.name,
+                "first": bytes(shard.first).hex(),
+                "rows": shard.rows,
+                "distinct": shard.distinct,
+                "bytes": shard.bytes,
+            }
             for shard in packed
         ],
     }
@@ -66,10 +91,12 @@ def pack_shards(df, path, fingerprint="fingerprint", id=None, *, k=3, shards=Non
 
 
 def match(df, shards, k=3, fingerprint="fingerprint", *, bits=None, report=None):
-    """Stored fingerprints within k of those of a data frame: query, fingerprint and distance, each once, by query, distance and fingerprint.
+    """Stored fingerprints within k of those of a data frame: query, fingerprint and distance, each
+    once, by query, distance and fingerprint.
 
-    `shards` is the directory, or URI, that `pack_shards` wrote. Every shard is opened by one task, where it lies if that is a local path that the worker sees, else copied
-    to its temporary directory first; all distinct queries are sent to it, and answered together.
+    `shards` is the directory, or URI, that `pack_shards` wrote. Every shard is opened by one task,
+    where it lies if that is a local path that the worker sees, else copied to its temporary
+    directory first; all distinct queries are sent to it, and answered together.
     """
     from pyspark.sql import functions as F
 
@@ -88,7 +115,9 @@ def match(df, shards, k=3, fingerprint="fingerprint", *, bits=None, report=None)
     asked = queries.mapInArrow(asker, "key int, shard int, data binary").repartition(count, "key")
     answerer = _Answerer(shards, names, bits, k, stage(report, "match: answer"))
     found = asked.mapInArrow(answerer, f"query {kind}, fingerprint {kind}, distance int")
-    return found.orderBy(frames.ordered("query", bits), F.col("distance"), frames.ordered("fingerprint", bits))
+    return found.orderBy(
+        frames.ordered("query", bits), F.col("distance"), frames.ordered("fingerprint", bits)
+    )
 
 
 def file_system(path):
@@ -123,7 +152,14 @@ class _Packer:
     """Packs a partition, and copies the store to its place."""
 
     def __init__(self, path, bits, k, ids, memory, stage):
-        self.path, self.bits, self.k, self.ids, self.memory, self.stage = path, bits, k, ids, memory, stage
+        self.path, self.bits, self.k, self.ids, self.memory, self.stage = (
+            path,
+            bits,
+            k,
+            ids,
+            memory,
+            stage,
+        )
 
     def __call__(self, batches):
         task, low = self.stage.task(), []
@@ -147,7 +183,9 @@ class _Packer:
         name = f"shard-{uuid.uuid4().hex}"
         with tempfile.TemporaryDirectory(prefix="fpstore-") as directory:
             local = f"{directory}/{name}"
-            summary = _native.pack(local, pieces(), k=self.k, bits=self.bits, threads=1, memory=self.memory)
+            summary = _native.pack(
+                local, pieces(), k=self.k, bits=self.bits, threads=1, memory=self.memory
+            )
             if not low:
                 return
             place = posixpath.join(root, name)
@@ -155,7 +193,9 @@ class _Packer:
             arrow_fs.copy_files(local, place, destination_filesystem=filesystem, use_threads=False)
         task.rows_out, task.bytes = summary["distinct"], summary["bytes"]
         values = [name, min(low), task.rows_in, summary["distinct"], summary["bytes"]]
-        yield pa.RecordBatch.from_arrays([pa.array([value]) for value in values], ["name", "first", "rows", "distinct", "bytes"])
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([value]) for value in values], ["name", "first", "rows", "distinct", "bytes"]
+        )
         task.done()
 
 
@@ -181,7 +221,11 @@ class _Asker:
             for shard, key in enumerate(self.keys.tolist()):
                 task.rows_out += len(prints)
                 task.bytes += len(data)
-                columns = [pa.array([key], pa.int32()), pa.array([shard], pa.int32()), pa.array([data], pa.binary())]
+                columns = [
+                    pa.array([key], pa.int32()),
+                    pa.array([shard], pa.int32()),
+                    pa.array([data], pa.binary()),
+                ]
                 yield pa.RecordBatch.from_arrays(columns, ["key", "shard", "data"])
         task.done()
 
@@ -225,7 +269,11 @@ class _Answerer:
                 some = queries[start : start + TOGETHER]
                 offsets, prints, distances = store.search_batch(some, self.k, threads=1)
                 asked = np.repeat(some, np.diff(offsets.astype(np.int64)), axis=0)
-                columns = [self._column(asked), self._column(prints), pa.array(distances).cast(pa.int32())]
+                columns = [
+                    self._column(asked),
+                    self._column(prints),
+                    pa.array(distances).cast(pa.int32()),
+                ]
                 table = pa.table(columns, names=["query", "fingerprint", "distance"])
                 yield from table.to_batches(max_chunksize=1 << 16)
             del store
@@ -234,4 +282,8 @@ class _Answerer:
     def _column(self, values):
         if self.bits <= 64:
             return frames.spark(pa.array(values))
-        return pa.Array.from_buffers(pa.binary(self.bits // 8), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))]).cast(pa.binary())
+        return pa.Array.from_buffers(
+            pa.binary(self.bits // 8),
+            len(values),
+            [None, pa.py_buffer(np.ascontiguousarray(values))],
+        ).cast(pa.binary())

@@ -10,7 +10,8 @@ from . import _frames as frames
 def fingerprint(df, text="text", recipe="simhash-64", *, column="fingerprint"):
     """Adds a column of the fingerprints of texts; null where a text has too few features for one.
 
-    `recipe` is a `fpstore.Recipe`, or the line or name of one; it gives the width. Texts are ``string`` or ``binary`` (UTF-8); null is an empty one.
+    `recipe` is a `fpstore.Recipe`, or the line or name of one; it gives the width. Texts are
+    ``string`` or ``binary`` (UTF-8); null is an empty one.
     """
     recipe = recipe if isinstance(recipe, Recipe) else Recipe(recipe)
     _check_text(df, text)
@@ -44,7 +45,8 @@ def _type(bits):
 
 
 def columns(recipe, bits, texts, *, exact):
-    """The fingerprints of texts as a column of Spark, with nulls; and what they are compared exactly by, if that is wanted."""
+    """The fingerprints of texts as a column of Spark, with nulls; and what they are compared
+    exactly by, if that is wanted."""
     made = recipe.fingerprints(texts, exact=exact, threads=1)
     places = made[1].astype(np.int64)
     if bits <= 64:
@@ -53,7 +55,9 @@ def columns(recipe, bits, texts, *, exact):
         values[places] = made[0]
         missing = np.ones(len(texts), dtype=bool)
         missing[places] = False
-        prints = pa.array(values.view(np.int32 if bits == 32 else np.int64), type=kind, mask=missing)
+        prints = pa.array(
+            values.view(np.int32 if bits == 32 else np.int64), type=kind, mask=missing
+        )
     else:
         prints = pa.array(_rows(made[0]), type=pa.binary())
         back = np.full(len(texts), -1, dtype=np.int64)
@@ -79,6 +83,10 @@ def prints_of(df, id, text, recipe):
     def run(batches):
         for batch in batches:
             made = columns(recipe, bits, batch.column(text), exact=True)
-            yield pa.RecordBatch.from_arrays([batch.column(id), *made], ["id", "fingerprint", "exact"])
+            yield pa.RecordBatch.from_arrays(
+                [batch.column(id), *made], ["id", "fingerprint", "exact"]
+            )
 
-    return df.select(id, text).mapInArrow(run, f"id bigint, fingerprint {frames.TYPES[bits]}, exact binary")
+    return df.select(id, text).mapInArrow(
+        run, f"id bigint, fingerprint {frames.TYPES[bits]}, exact binary"
+    )

@@ -1,6 +1,6 @@
-"""Searches with the binary indexes of FAISS: by one thread, one query after the other, answers compared."""
+"""Searches with the binary indexes of FAISS: by one thread, one query after the other, answers
+compared."""
 
-import resource
 import sys
 import time
 from pathlib import Path
@@ -63,7 +63,10 @@ if what == "radius":
     for flips in (0, 1, 2, 3):
         hashes = number // (flips + 1) + 1
         width = min(bits // hashes, 24)
-        probes = sum(int(np.prod([width - i for i in range(f)]) / np.prod([i + 1 for i in range(f)])) for f in range(flips + 1))
+        probes = sum(
+            int(np.prod([width - i for i in range(f)]) / np.prod([i + 1 for i in range(f)]))
+            for f in range(flips + 1)
+        )
         candidates = hashes * probes * len(base) / 2**width
         if hashes >= 2 and width >= 8 and candidates < len(base) / 4:
             best[(hashes, width, flips)] = hashes * probes + candidates
@@ -76,7 +79,9 @@ if what == "radius":
         built = time.perf_counter() - start
         each = (memory() - before) / len(base)
         note = f"  {each:.0f} bytes each, built in {built:.0f} s"
-        measure(f"FAISS multi-hash {hashes} x {width}, {flips} flips", index, within, len(queries), note)
+        measure(
+            f"FAISS multi-hash {hashes} x {width}, {flips} flips", index, within, len(queries), note
+        )
         del index
 else:
     measure(f"FAISS flat, nearest {number}", flat, nearest, 20)

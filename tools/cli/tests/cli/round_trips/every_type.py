@@ -1,5 +1,5 @@
-"""Writes a file of Parquet for every type that pyarrow can write, in several ways, and compares what
-`corpus dedup` made of them: schemas with their notes, logical types, and values."""
+"""Writes a file of Parquet for every type that pyarrow can write, in several ways, and compares
+what `corpus dedup` made of them: schemas with their notes, logical types, and values."""
 
 import datetime as dt
 import decimal
@@ -25,7 +25,7 @@ def types():
     for bits in (16, 32, 64):
         values = [1.5, float("nan"), float("inf"), None, -0.0, 2.0]
         yield f"float{bits}", getattr(pa, f"float{bits}")(), values
-    texts = ["", "a\u0000\"\\,\n\t", "😀", None, "ü", "\ufeffx"]
+    texts = ["", 'a\u0000"\\,\n\t', "😀", None, "ü", "\ufeffx"]
     for name in ("string", "large_string", "string_view"):
         yield name, getattr(pa, name)(), texts
     bytes_ = [b"", b"\x00\xff", b"abc", None, b"d", b"e"]
@@ -40,13 +40,32 @@ def types():
         yield f"time64-{unit}", pa.time64(unit), [0, 86399999999, None, 1, 2, 3]
     for unit in ("s", "ms", "us", "ns"):
         for zone in (None, "UTC", "Europe/Berlin", "+05:30"):
-            yield f"timestamp-{unit}-{(zone or 'none').replace('/', '-')}", pa.timestamp(unit, zone), [0, -1, None, 1795000000, 2, 3]
+            yield (
+                f"timestamp-{unit}-{(zone or 'none').replace('/', '-')}",
+                pa.timestamp(unit, zone),
+                [0, -1, None, 1795000000, 2, 3],
+            )
         yield f"duration-{unit}", pa.duration(unit), [0, -1, None, 1795000000, 2, 3]
     # Too far away for 64 bits of nanoseconds.
-    yield "far", pa.timestamp("us"), [dt.datetime(3000, 1, 1, 1, 2, 3, 4), dt.datetime(1, 1, 1), None, dt.datetime(2026, 1, 1), None, None]
+    yield (
+        "far",
+        pa.timestamp("us"),
+        [
+            dt.datetime(3000, 1, 1, 1, 2, 3, 4),
+            dt.datetime(1, 1, 1),
+            None,
+            dt.datetime(2026, 1, 1),
+            None,
+            None,
+        ],
+    )
     for precision, scale in ((1, 0), (9, 2), (18, 6), (38, 10)):
         number = decimal.Decimal(7) / 10**scale
-        yield f"decimal128-{precision}", pa.decimal128(precision, scale), [number, -number, None, number, number, number]
+        yield (
+            f"decimal128-{precision}",
+            pa.decimal128(precision, scale),
+            [number, -number, None, number, number, number],
+        )
     yield "decimal256", pa.decimal256(76, 20), [decimal.Decimal("1.5"), None] * 3
     if hasattr(pa, "decimal32"):
         yield "decimal32", pa.decimal32(9, 2), [decimal.Decimal("1.50"), None] * 3
@@ -57,10 +76,25 @@ def types():
         yield name, getattr(pa, name)(pa.int32()), lists
     yield "fixed_list", pa.list_(pa.int16(), 2), [[1, 2], None, [3, None], [4, 5], [6, 7], [8, 9]]
     struct = pa.struct([("a", pa.int8()), ("b", pa.list_(pa.string()))])
-    structs = [{"a": 1, "b": ["x", None]}, None, {"a": None, "b": []}, {"a": 2, "b": None}, {"a": 3, "b": []}, {"a": 4, "b": ["y"]}]
+    structs = [
+        {"a": 1, "b": ["x", None]},
+        None,
+        {"a": None, "b": []},
+        {"a": 2, "b": None},
+        {"a": 3, "b": []},
+        {"a": 4, "b": ["y"]},
+    ]
     yield "struct", struct, structs
-    yield "map", pa.map_(pa.string(), pa.int32()), [[("a", 1), ("b", None)], [], None, [("c", 2)], [], []]
-    yield "nested", pa.list_(pa.map_(pa.string(), struct)), [[[("k", structs[0])]], [], None, [[]], [None], [[("l", None)]]]
+    yield (
+        "map",
+        pa.map_(pa.string(), pa.int32()),
+        [[("a", 1), ("b", None)], [], None, [("c", 2)], [], []],
+    )
+    yield (
+        "nested",
+        pa.list_(pa.map_(pa.string(), struct)),
+        [[[("k", structs[0])]], [], None, [[]], [None], [[("l", None)]]],
+    )
     if hasattr(pa, "uuid"):
         yield "uuid", pa.uuid(), [bytes(range(16)), None] * 3
     if hasattr(pa, "json_"):
@@ -80,7 +114,11 @@ WAYS = {
 
 def column(of, values):
     storage = of.storage_type if isinstance(of, pa.ExtensionType) else of
-    array = pa.array(values, storage) if not pa.types.is_duration(of) else pa.array(values, pa.int64()).cast(of)
+    array = (
+        pa.array(values, storage)
+        if not pa.types.is_duration(of)
+        else pa.array(values, pa.int64()).cast(of)
+    )
     return array if storage is of else pa.ExtensionArray.from_storage(of, array)
 
 
@@ -95,7 +133,10 @@ def write():
     for name, of, values in types():
         for way, options in WAYS.items():
             path = f"in/{name}.{way}.parquet"
-            table = pa.table({"id": pa.array(range(6)), "text": texts(path), "x": column(of, values)}, metadata={"by": "me"})
+            table = pa.table(
+                {"id": pa.array(range(6)), "text": texts(path), "x": column(of, values)},
+                metadata={"by": "me"},
+            )
             try:
                 pq.write_table(table, path, **options)
             except (pa.ArrowException, NotImplementedError) as refusal:
@@ -104,7 +145,10 @@ def write():
 
 
 def logical(file):
-    return [(c.path, str(c.logical_type)) for c in (file.schema.column(i) for i in range(len(file.schema)))]
+    return [
+        (c.path, str(c.logical_type))
+        for c in (file.schema.column(i) for i in range(len(file.schema)))
+    ]
 
 
 def same(a, b):
@@ -118,14 +162,22 @@ def compare():
     count = 0
     for name in sorted(os.listdir("in")):
         unit = "us" if name.startswith("far") else None
-        before, after = (pq.ParquetFile(f"{place}/{name}", coerce_int96_timestamp_unit=unit) for place in ("in", "out/documents"))
+        before, after = (
+            pq.ParquetFile(f"{place}/{name}", coerce_int96_timestamp_unit=unit)
+            for place in ("in", "out/documents")
+        )
         if not before.schema_arrow.equals(after.schema_arrow, check_metadata=True):
-            print(f"{name}: {before.schema_arrow!r} became {after.schema_arrow!r} {before.schema_arrow.metadata} {after.schema_arrow.metadata}")
+            print(
+                f"{name}: {before.schema_arrow!r} became {after.schema_arrow!r} {before.schema_arrow.metadata} {after.schema_arrow.metadata}"
+            )
         # Times of 96 bits have no logical type, and come out as what they are.
         if logical(before) != logical(after) and "int96" not in name:
             print(f"{name}: {logical(before)} became {logical(after)}")
         expected, found = before.read().slice(0, len(KEPT)), after.read()
-        if not all(same(expected[x].combine_chunks(), found[x].combine_chunks()) for x in ("id", "text", "x")):
+        if not all(
+            same(expected[x].combine_chunks(), found[x].combine_chunks())
+            for x in ("id", "text", "x")
+        ):
             print(f"{name}: {expected['x']} became {found['x']}")
         count += 1
     print(count, "files")
