@@ -120,8 +120,7 @@ fn a_full_tail_has_no_room_and_holds_all() {
     }
 }
 
-/// What a reader looks at while others are added is what stood there when it began. (Also run under
-/// a thread sanitizer, see `src/DESIGN.md`.)
+/// What a reader looks at while others are added is what stood there when it began.
 #[test]
 fn readers_see_a_moment_while_a_writer_goes_on() {
     const COUNT: u64 = 4_000;
