@@ -5,6 +5,7 @@ use byteorder::{ByteOrder, LittleEndian as LE};
 use super::section::Section;
 use super::{Defect, RecordShape, SegmentEntry, log_section};
 use crate::error::{Corruption, Unsupported};
+use crate::id::IdKind;
 
 /// Sequences and numbers of logs in the manifest are less [LGS-2]. No log is long enough to lead
 /// from there to 2^63, so nothing overflows, and the bit of [`super::Deletion`] that stands for all
@@ -53,16 +54,16 @@ impl LogSection {
     pub(super) fn decode(
         section: &Section<'_>,
         before: Option<&Self>,
-        (segments, names, windows): (&[SegmentEntry], bool, bool),
+        (segments, names, windows): (&[SegmentEntry], Option<IdKind>, bool),
     ) -> Result<Self, Defect> {
         let Section { payload, at, .. } = *section;
         section.check_length(log_section::END, "LOG")?;
         section.check_reserved(log_section::RESERVED, "LOG section")?;
         let flags = LE::read_u32(&payload[log_section::FLAGS]);
-        let Some(shape) = RecordShape::of_flags(flags) else {
-            let offset = at + log_section::FLAGS.start;
-            return Err(Defect::unsupported(offset, Unsupported::Reserved { of: "LOG section" }));
-        };
+        let flags_at = at + log_section::FLAGS.start;
+        if !RecordShape::knows(flags) {
+            return Err(Defect::unsupported(flags_at, Unsupported::Reserved { of: "LOG section" }));
+        }
         if before.is_some() {
             return Err(Defect::corrupt(at, Corruption::LogTwice));
         }
@@ -71,15 +72,15 @@ impl LogSection {
         if !(1..MOST_NUMBERS).contains(&first_log) || sequence >= MOST_NUMBERS {
             return Err(Defect::corrupt(at, Corruption::LogNumbers { first_log, sequence }));
         }
-        if let Some(other) = segments.iter().find(|segment| segment.ids.is_some() != shape.ids) {
-            let offset = at + log_section::FLAGS.start;
-            let corruption = Corruption::LogIds { segment: other.number, ids: shape.ids };
-            return Err(Defect::corrupt(offset, corruption));
+        let ids = RecordShape::has_ids(flags);
+        if let Some(other) = segments.iter().find(|segment| segment.ids.is_some() != ids) {
+            let corruption = Corruption::LogIds { segment: other.number, ids };
+            return Err(Defect::corrupt(flags_at, corruption));
         }
-        if shape.names != (shape.ids && names) || shape.windows != windows {
-            let offset = at + log_section::FLAGS.start;
-            return Err(Defect::corrupt(offset, Corruption::LogShape { flags }));
-        }
+        let shape = RecordShape::of_flags(flags, names).filter(|shape| shape.windows == windows);
+        let Some(shape) = shape else {
+            return Err(Defect::corrupt(flags_at, Corruption::LogShape { flags }));
+        };
         Ok(Self {
             first_log,
             sequence,

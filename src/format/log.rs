@@ -7,6 +7,7 @@ use byteorder::{ByteOrder, LittleEndian as LE};
 use super::{CRC_BYTES, Defect, FileKind, log_header, log_record, pad8};
 use crate::error::{Corruption, Unsupported};
 use crate::fingerprint::{Fingerprint, bytes_of, file_bytes, of_file_bytes};
+use crate::id::IdKind;
 
 const FILE: FileKind = FileKind {
     name: "log",
@@ -36,8 +37,8 @@ const TAG_DELETE_FINGERPRINT: u8 = 3;
 pub(crate) struct RecordShape {
     /// Every fingerprint has ids.
     pub(crate) ids: bool,
-    /// These are names.
-    pub(crate) names: bool,
+    /// These are names, of this kind.
+    pub(crate) names: Option<IdKind>,
     /// Every insertion has a window of time.
     pub(crate) windows: bool,
 }
@@ -47,18 +48,25 @@ impl RecordShape {
     pub(crate) fn flags(self) -> u32 {
         (u32::from(self.ids) * FLAG_IDS)
             | (u32::from(self.windows) * FLAG_WINDOWS)
-            | (u32::from(self.names) * FLAG_NAMES)
+            | (u32::from(self.names.is_some()) * FLAG_NAMES)
     }
 
-    /// Of flags; `None` if some are unknown.
-    pub(crate) fn of_flags(flags: u32) -> Option<Self> {
-        let has = |flag| flags & flag != 0;
-        let known = flags & !(FLAG_IDS | FLAG_WINDOWS | FLAG_NAMES) == 0;
-        known.then_some(Self {
-            ids: has(FLAG_IDS),
-            names: has(FLAG_NAMES),
-            windows: has(FLAG_WINDOWS),
-        })
+    /// Whether these flags have a meaning.
+    pub(crate) fn knows(flags: u32) -> bool {
+        flags & !(FLAG_IDS | FLAG_WINDOWS | FLAG_NAMES) == 0
+    }
+
+    /// Whether flags say that every fingerprint has ids.
+    pub(crate) fn has_ids(flags: u32) -> bool {
+        flags & FLAG_IDS != 0
+    }
+
+    /// Of flags, in a store with names of this kind or without; `None` if they do not fit that.
+    pub(crate) fn of_flags(flags: u32, names: Option<IdKind>) -> Option<Self> {
+        let ids = Self::has_ids(flags);
+        let windows = flags & FLAG_WINDOWS != 0;
+        let shape = Self { ids, names: names.filter(|_| ids), windows };
+        (shape.flags() == flags).then_some(shape)
     }
 }
 
@@ -136,9 +144,12 @@ impl<'a, F: Fingerprint> LoggedOperation<'a, F> {
         let fingerprint = of_file_bytes(fingerprint)?;
         let mut id = LoggedId::Number(0);
         if shape.ids && change != Change::DeleteFingerprint {
-            if shape.names {
+            if let Some(kind) = shape.names {
                 let length = LE::read_u16(rest.get(..NAME_LENGTH_BYTES)?);
                 let name = rest[NAME_LENGTH_BYTES..].split_at_checked(length.into())?;
+                if !kind.admits(name.0) {
+                    return None;
+                }
                 (id, rest) = (LoggedId::Name(name.0), name.1);
             } else {
                 id = LoggedId::Number(take_word(&mut rest)?);
@@ -230,24 +241,21 @@ impl LogHeader {
     pub(crate) fn check(&self, file: &[u8]) -> Result<usize, Defect> {
         let (header, _) = FILE.header(file)?;
         let flags = LE::read_u32(&header[log_header::FLAGS]);
-        let Some(shape) = RecordShape::of_flags(flags) else {
+        if !RecordShape::knows(flags) {
             return Err(Defect::unsupported(
                 log_header::FLAGS.start,
                 Unsupported::LogFlags { flags },
             ));
+        }
+        let tag = LogTag {
+            store_id: LE::read_u128(&header[log_header::STORE_ID]),
+            number: LE::read_u64(&header[log_header::LOG_NUMBER]),
         };
-        let found = Self {
-            tag: LogTag {
-                store_id: LE::read_u128(&header[log_header::STORE_ID]),
-                number: LE::read_u64(&header[log_header::LOG_NUMBER]),
-            },
-            sequence: LE::read_u64(&header[log_header::SEQUENCE]),
-            shape,
-        };
-        if found != *self {
+        let sequence = LE::read_u64(&header[log_header::SEQUENCE]);
+        if (tag, sequence, flags) != (self.tag, self.sequence, self.shape.flags()) {
             let corruption = Corruption::OtherLog {
-                found: found.tag.number,
-                sequence: found.sequence,
+                found: tag.number,
+                sequence,
                 expected: self.tag.number,
                 expected_sequence: self.sequence,
             };
@@ -488,8 +496,8 @@ mod tests {
     use super::*;
 
     const TAG: LogTag = LogTag { store_id: 7 << 100, number: 3 };
-    const SHAPE: RecordShape = RecordShape { ids: true, names: false, windows: true };
-    const NAMED: RecordShape = RecordShape { names: true, ..SHAPE };
+    const SHAPE: RecordShape = RecordShape { ids: true, names: None, windows: true };
+    const NAMED: RecordShape = RecordShape { names: Some(IdKind::Text), ..SHAPE };
 
     fn operation(shape: RecordShape, change: Change, fingerprint: u64) -> LoggedOperation<'static> {
         // What an operation does not have is 0.
@@ -498,7 +506,7 @@ mod tests {
             Change::Delete => (6, &b""[..], 0),
             Change::DeleteFingerprint => (0, &b""[..], 0),
         };
-        let is_named = shape.names && change != Change::DeleteFingerprint;
+        let is_named = shape.names.is_some() && change != Change::DeleteFingerprint;
         let id = if is_named { LoggedId::Name(name) } else { LoggedId::Number(number) };
         Operation { change, fingerprint, id, window }
     }

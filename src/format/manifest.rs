@@ -155,7 +155,7 @@ impl Manifest {
             decoded.iter().map(|entry| entry.segment.clone()).collect();
         let mut log = None;
         for section in of_kind(KIND_LOG) {
-            let shape = (&segments[..], store.names.is_some(), store.window_seconds > 0);
+            let shape = (&segments[..], store.names, store.window_seconds > 0);
             log = Some(LogSection::decode(section, log.as_ref(), shape)?);
         }
         for (section, segment) in of_kind(KIND_SEGMENT).zip(&decoded) {

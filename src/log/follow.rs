@@ -36,7 +36,7 @@ pub(crate) trait Contents<F> {
 
 impl<F: Fingerprint> Contents<F> for Generation<F> {
     fn from_sequence(first_sequence: u64, shape: RecordShape) -> Self {
-        Self::new(first_sequence, 1, shape.names)
+        Self::new(first_sequence, 1, shape.names.is_some())
     }
 
     fn first_sequence(&self) -> u64 {

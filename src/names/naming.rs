@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{LiveNames, NameColumn};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::id::IdKind;
 
 /// What the numbers of the ids of a segment, or of a log, stand for.
@@ -37,13 +37,13 @@ impl Naming {
         }
     }
 
-    /// As [`Self::name`], of a name that is of this kind, or damaged.
+    /// As [`Self::name`], of a name that is of this kind, or damaged. Those of logs were looked at
+    /// when they were read ([LOG-6]).
     pub(crate) fn name_of_kind(&self, number: u64, name: &mut Vec<u8>, kind: IdKind) -> Result<()> {
         self.name(number, name)?;
         match self {
             Self::Column(names) => names.check_kind(number, name, kind),
-            Self::Live(_) if !kind.admits(name) => Err(Error::Name { bytes: name.len(), kind }),
-            _ => Ok(()),
+            Self::Numbers | Self::Live(_) => Ok(()),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::tail::TailRecord;
 /// The same fingerprints and ids, without tails.
 pub(super) fn settle<F: Fingerprint>(parts: &Parts<F>) -> Result<Parts<F>> {
     let base = &*parts.base;
-    let named = base.manifest.log.is_some_and(|log| log.shape.names);
+    let named = base.manifest.log.is_some_and(|log| log.shape.names.is_some());
     let (records, mut names) = listed(parts.tail_records(), named);
     let mut records: Vec<F::WithId> =
         records.iter().map(|record| record.fingerprint.with_id(record.id)).collect();

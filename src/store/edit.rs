@@ -154,7 +154,7 @@ mod tests {
         let log = LogSection {
             first_log: 4,
             sequence: 20,
-            shape: RecordShape { ids: true, names: false, windows: true },
+            shape: RecordShape { ids: true, names: None, windows: true },
             written_bytes: 1,
             inserted_bytes: 2,
             next_id: 9,

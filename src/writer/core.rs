@@ -320,7 +320,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             return Err(Error::MixedIds);
         }
         check_kind(self.id_kind, of)?;
-        if self.shape.names {
+        if self.shape.names.is_some() {
             return Ok(LoggedId::Name(&id.name));
         }
         let number = of.number();

@@ -59,7 +59,7 @@ pub(super) fn enliven<F: Fingerprint, S: Storage>(path: &Path, storage: &Arc<S>)
     }
     let next_id = base.next_id();
     let ids = with_ids > 0;
-    let names = ids && base.manifest.names.is_some();
+    let names = base.manifest.names.filter(|_| ids);
     let shape = RecordShape { ids, names, windows: base.manifest.windows.is_some() };
     let standing = Standing::read(path, &**storage)?;
     standing.remove_leftovers(path, &**storage)?;

@@ -168,7 +168,7 @@ impl<F: Fingerprint> Front<F> {
         if let Some(pending) = self.pending.back_mut() {
             pending.end();
         }
-        let next = Generation::new(sequence, self.capacity, self.shape.names);
+        let next = Generation::new(sequence, self.capacity, self.shape.names.is_some());
         let generation = std::mem::replace(&mut self.active, next);
         self.sealed.push_back(generation);
     }
@@ -222,7 +222,7 @@ impl<F: Fingerprint> Front<F> {
         let oldest = self.sealed.iter().take(generations);
         let views = oldest.flat_map(Generation::views);
         let insertions: u64 = views.map(|view| view.len()).sum();
-        let of_id = if self.shape.ids && !self.shape.names { 8 } else { 0 };
+        let of_id = if self.shape.ids && self.shape.names.is_none() { 8 } else { 0 };
         let of_window = if self.shape.windows { 8 } else { 0 };
         let oldest = self.sealed.iter().take(generations);
         let names: u64 = oldest.map(Generation::name_bytes).sum();

@@ -133,11 +133,7 @@ impl<F: Fingerprint> StoreOptions<F> {
     pub(super) fn empty_store(&self) -> Result<(Settings, Manifest, RecordShape)> {
         let settings = Settings::new(F::BITS, &self.layout);
         let names = self.ids.filter(|kind| kind.is_named());
-        let shape = RecordShape {
-            ids: self.ids.is_some(),
-            names: names.is_some(),
-            windows: self.window.is_some(),
-        };
+        let shape = RecordShape { ids: self.ids.is_some(), names, windows: self.window.is_some() };
         let seconds = self.window.map(|window| window.as_secs());
         let manifest = Manifest {
             names,

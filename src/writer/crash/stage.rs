@@ -30,12 +30,12 @@ use crate::writer::settings::Settings;
 const PATH: &str = "simulated";
 /// Shapes of records.
 pub(super) const SHAPES: [RecordShape; 6] = [
-    RecordShape { ids: true, names: false, windows: true },
-    RecordShape { ids: true, names: false, windows: false },
-    RecordShape { ids: false, names: false, windows: false },
-    RecordShape { ids: false, names: false, windows: true },
-    RecordShape { ids: true, names: true, windows: true },
-    RecordShape { ids: true, names: true, windows: false },
+    RecordShape { ids: true, names: None, windows: true },
+    RecordShape { ids: true, names: None, windows: false },
+    RecordShape { ids: false, names: None, windows: false },
+    RecordShape { ids: false, names: None, windows: true },
+    RecordShape { ids: true, names: Some(IdKind::Text), windows: true },
+    RecordShape { ids: true, names: Some(IdKind::Text), windows: false },
 ];
 
 /// The name that stands for an id, of a story about numbers: their orders differ, and names begin
@@ -54,7 +54,7 @@ pub(super) fn write(core: &Core<u64, Simulated>, operations: &[Operation]) -> Re
     let names: Vec<_> = operations.iter().map(|operation| name_of(operation.id)).collect();
     let mut logged = Vec::with_capacity(operations.len());
     for (operation, name) in operations.iter().zip(&names) {
-        logged.push(operation.with_id(match core.shape.names {
+        logged.push(operation.with_id(match core.shape.names.is_some() {
             true => LoggedId::Name(name.as_bytes()),
             false => LoggedId::Number(operation.id),
         }));
@@ -107,7 +107,7 @@ pub(super) fn create_in(disk: &Simulated, shape: RecordShape) -> Result<()> {
     let settings = Settings::new(64, &options);
     let windows = WindowsSection { seconds: WINDOW_SECONDS, windows: Vec::new() };
     let windows = shape.windows.then_some(windows);
-    let names = shape.names.then_some(IdKind::Text);
+    let names = shape.names;
     let of_store = Manifest { names, windows, ..Manifest::empty(64, 3, 77) };
     create(Path::new(PATH), &Arc::new(disk.clone()), &settings, of_store, shape)
 }

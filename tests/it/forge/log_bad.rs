@@ -2,7 +2,7 @@
 
 use super::living_good::{A, B, C, D, E, F, logs, of_log, two_records, with_ids};
 use super::living_writer::{
-    Log, LogSpec, NOTE, Op, living_parts, log, log_name, put_log, record_field,
+    LivingSpec, Log, LogSpec, NOTE, Op, living_parts, log, log_name, put_log, record_field,
 };
 use super::writer::put;
 use super::written::rejected;
@@ -317,10 +317,31 @@ fn shapes() -> Vec<WrittenVector> {
     });
     let mut with = living_parts(&with_ids(vec![log(&[], 0)]));
     with.files.insert(log_name(1), without.bytes);
-    vec![rejected(
-        "bad-log-06-insertion-without-id",
-        "LOG-6",
-        "An insertion lacks the id, in a store with ids.",
-        with.assemble(),
-    )]
+    let of_name = |name: &[u8]| {
+        let names = vec![name.to_vec()];
+        living_parts(&LivingSpec { names, ..with_ids(vec![log(&[&[Insert(A, 0, 0)]], 0)]) })
+    };
+    let mut uuid = of_name(b"15 bytes and no");
+    uuid.set(1, "name_kind", 2);
+    uuid.set(1, "name_bytes", 16);
+    vec![
+        rejected(
+            "bad-log-06-insertion-without-id",
+            "LOG-6",
+            "An insertion lacks the id, in a store with ids.",
+            with.assemble(),
+        ),
+        rejected(
+            "bad-log-06-name-no-utf-8",
+            "LOG-6",
+            "The name of an insertion is not UTF-8, in a store with text as ids.",
+            of_name(b"caf\xE9").assemble(),
+        ),
+        rejected(
+            "bad-log-06-name-15-bytes",
+            "LOG-6",
+            "The name of an insertion has 15 bytes, in a store with UUIDs as ids.",
+            uuid.assemble(),
+        ),
+    ]
 }

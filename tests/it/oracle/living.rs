@@ -15,7 +15,8 @@ pub struct LogEntry {
     pub first_log: u64,
     pub sequence: u64,
     pub ids: bool,
-    pub names: bool,
+    /// name_kind and name_bytes of the names that are ids, if they are names.
+    pub names: Option<(u16, u16)>,
     pub windows: bool,
 }
 
@@ -67,10 +68,10 @@ pub fn read_log_section(payload: &[u8], manifest: &Manifest) -> Checked<LogEntry
         let is_right = of_segment.is_some() == ids || !ids && is(Wrong::IdsWithoutFlag);
         require(is_right, "LGS-3", || format!("segment {number} differs: ids are {ids}"))?;
     }
-    let names = flags & 4 == 4;
+    let names = manifest.names.filter(|_| flags & 4 == 4);
     let shape = (ids && manifest.names.is_some(), manifest.window_seconds > 0);
     let shape = or(shape, Wrong::WindowsFlagFree, (shape.0, windows));
-    require((names, windows) == shape, "LGS-4", || format!("flags {flags:#x}"))?;
+    require((flags & 4 == 4, windows) == shape, "LGS-4", || format!("flags {flags:#x}"))?;
     let fingerprint_bytes = usize::from(manifest.bits / 8);
     Ok(LogEntry { fingerprint_bytes, first_log, sequence, ids, names, windows })
 }

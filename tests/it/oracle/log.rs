@@ -190,8 +190,9 @@ impl Logs {
         require_equal("LOG-1", "log_number", number, log.number)?;
         let expected = or(self.next, Wrong::SequencesOfLogsFree, sequence);
         require_equal("LOG-1", "sequence", sequence, expected)?;
-        let of_entry =
-            u32::from(entry.ids) + 2 * u32::from(entry.windows) + 4 * u32::from(entry.names);
+        let of_entry = u32::from(entry.ids)
+            + 2 * u32::from(entry.windows)
+            + 4 * u32::from(entry.names.is_some());
         let of_entry = or(of_entry, Wrong::FlagsOfLogsFree, flags);
         require_equal("LOG-1", "flags", flags, of_entry)
     }
@@ -227,9 +228,9 @@ impl Logs {
             };
             let has_window = has_window || entry.windows && is(Wrong::DeletionsWithWindows);
             let of_fingerprint = or(entry.fingerprint_bytes, Wrong::LogFingerprintsOf8, 8);
-            let named = has_id && entry.names;
+            let named = entry.names.filter(|_| has_id);
             let mut of_id = 8 * usize::from(has_id);
-            if named {
+            if named.is_some() {
                 let length = fields.0.get(of_fingerprint..).and_then(|rest| rest.get(..2));
                 let length = length.map_or(0, |length| Fields(length).u16().into());
                 of_id = or(2, Wrong::LoggedLengthsOf4, 4) + length;
@@ -242,12 +243,17 @@ impl Logs {
             }
             let fingerprint = fields.fingerprint(of_fingerprint);
             let mut id = match named {
-                true => {
-                    let name = fields.bytes(of_id);
-                    self.names.push(name[or(2, Wrong::LoggedLengthsOf4, 4)..].to_vec());
+                Some((kind, width)) => {
+                    let name = &fields.bytes(of_id)[or(2, Wrong::LoggedLengthsOf4, 4)..];
+                    let has_width = width == 0 || name.len() == usize::from(width);
+                    let is_text = kind != 1 || std::str::from_utf8(name).is_ok();
+                    let fits = has_width || is(Wrong::LoggedNamesOfAnyLength);
+                    let fits = fits && (is_text || is(Wrong::LoggedNamesOfAnyBytes));
+                    require(fits, "LOG-6", || malformed("a name of another kind"))?;
+                    self.names.push(name.to_vec());
                     Some(self.names.len() as u64 - 1)
                 }
-                false => has_id.then(|| fields.u64()),
+                None => has_id.then(|| fields.u64()),
             };
             let mut window = has_window.then(|| fields.u64());
             if is(Wrong::WindowBeforeId) && has_id && has_window {

@@ -315,6 +315,8 @@ wrong! {
     PaddingOfStartsOnly: "only the padding behind the starts is checked",
     // Section 10.
     LoggedLengthsOf4: "a name in a log has a length of 4 bytes",
+    LoggedNamesOfAnyLength: "a name in a log may have any length",
+    LoggedNamesOfAnyBytes: "a name in a log need not be UTF-8 where names are text",
     DeletedNumbersAnywhere: "a number in a deletions file is that of a name in every segment",
     NameGroupsOf32: "a group has 32 names",
     NameGroupsOf128: "a group has 128 names",
