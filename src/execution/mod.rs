@@ -25,6 +25,8 @@ use crate::error::{Error, Result};
 
 /// The largest number of threads.
 const MAX_THREADS: usize = 1024;
+/// Fingerprints and ids with which one thread is done before a pool has started.
+const FEW: u64 = 1 << 14;
 
 /// How a pack, a batch, a join or a clustering runs.
 ///
@@ -201,6 +203,16 @@ impl Execution {
         }
     }
 
+    /// As [`Self::install`], of so many fingerprints and ids: few of them are worked on by the
+    /// current thread, and start no others.
+    pub(crate) fn install_for<T: Send>(
+        &self,
+        records: u64,
+        work: impl FnOnce() -> T + Send,
+    ) -> Result<T> {
+        if records < FEW { self.check_threads().map(|()| work()) } else { self.install(work) }
+    }
+
     /// How many threads there are.
     pub(crate) fn thread_count(&self) -> usize {
         match self.threads {
@@ -260,6 +272,16 @@ mod tests {
         let given = Execution::new().pool(Arc::clone(&pool));
         assert!(Arc::ptr_eq(&pool, &given.start_pool().unwrap()));
         assert!(!Arc::ptr_eq(&pool, &given.threads(2).start_pool().unwrap()));
+    }
+
+    #[test]
+    fn few_records_start_no_threads_and_many_do() {
+        let execution = Execution::new().threads(2);
+        let threads = || rayon::current_thread_index().map(|_| rayon::current_num_threads());
+        assert_eq!(execution.install_for(FEW - 1, threads).unwrap(), None);
+        assert!(execution.pool.get().is_none());
+        assert_eq!(execution.install_for(FEW, threads).unwrap(), Some(2));
+        assert!(execution.threads(MAX_THREADS + 1).install_for(1, threads).is_err());
     }
 
     #[test]

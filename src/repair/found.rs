@@ -117,6 +117,14 @@ impl<F: Fingerprint> Found<F> {
         self.namings.get(place).unwrap_or(&Naming::Numbers)
     }
 
+    /// Fingerprints and operations that the store says that it has.
+    pub(super) fn record_count(&self) -> u64 {
+        let segments = self.base.manifest.segments.iter();
+        let stored = segments.fold(0, |sum: u64, segment| sum.saturating_add(segment.count));
+        let tails = self.parts.tails.iter().map(|tail| tail.len());
+        stored.saturating_add(tails.sum())
+    }
+
     /// The directory.
     pub(super) fn directory(&self) -> &DirectoryHandle {
         &self.handle

@@ -115,7 +115,9 @@ impl Repair {
         check_other(found.directory(), &target.hold(), OUTPUT)?;
         let scratch = self.execution.scratch();
         let storage = Arc::new(storage::Directory::held(target.hold(), scratch));
-        self.execution.install(|| self.save_into(&found, &mut report, to, storage))??;
+        self.execution.install_for(found.record_count(), || {
+            self.save_into(&found, &mut report, to, storage)
+        })??;
         count_saved(&OpenOptions::new().width::<F>().open(to)?.snapshot(), &mut report)?;
         Ok(report)
     }

@@ -109,7 +109,7 @@ impl<F: Fingerprint> Snapshot<F> {
             }
             Ok(report)
         };
-        execution.install(check)?
+        execution.install_for(total, check)?
     }
 
     /// As [`Self::verify_with`], with all cores.

@@ -67,6 +67,11 @@ type Numbered<F, T> = (SortedRecords<F, T>, Option<SortedNames<F, T>>);
 type SetOfRecords<F, T> = (Set<F, T>, u128, Option<PackedIds<F, T>>);
 
 impl<F: Fingerprint, S: Storage> Pack<F, S> {
+    /// Fingerprints, or pairs, that were taken.
+    pub(super) fn read(&self) -> u64 {
+        self.read
+    }
+
     /// Looks at what stands at the output, and removes what a stopped pack left. Comes before the
     /// first file is created.
     pub(super) fn clear(&self) -> Result<Standing> {

@@ -4,8 +4,6 @@ use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
-use rayon::ThreadPool;
-
 use super::intake::{Intake, Pack};
 use super::options::Packer;
 use super::standing::Standing;
@@ -37,7 +35,6 @@ const PIECE: usize = 1 << 13;
 /// ```
 pub struct PackSession<F: Fingerprint = u64> {
     state: State<F>,
-    pool: Arc<ThreadPool>,
 }
 
 /// Whether a session can go on.
@@ -83,11 +80,11 @@ impl<F: Fingerprint> Open<F> {
 impl<F: Fingerprint> PackSession<F> {
     /// A session whose output was checked.
     pub(super) fn new(packer: Packer<F>, path: &Path) -> Result<Self> {
-        let pool = packer.execution.start_pool()?;
+        packer.execution.check_threads()?;
         let storage = Arc::new(Directory::new(path, packer.execution.scratch()));
-        let capacity = packer.capacity(pool.current_num_threads());
+        let capacity = packer.capacity(packer.execution.thread_count());
         let intake = Intake::new(packer, path, storage, capacity);
-        Ok(Self { state: State::Open(Box::new(Open { intake, output: None })), pool })
+        Ok(Self { state: State::Open(Box::new(Open { intake, output: None })) })
     }
 
     /// Takes fingerprints, in any order and with any duplicates.
@@ -144,7 +141,8 @@ impl<F: Fingerprint> PackSession<F> {
             open.take_output()?;
             let Open { intake, output } = &mut *open;
             if let Some(Output { standing, .. }) = output {
-                self.pool.install(|| intake.spill(standing))?;
+                let execution = intake.pack.packer.execution.clone();
+                execution.install(|| intake.spill(standing))??;
             }
         }
         self.state = State::Open(open);
@@ -158,10 +156,10 @@ impl<F: Fingerprint> PackSession<F> {
     /// As [`Packer::pack`]; [`Error::Ended`] after a call that has failed. There is no new store
     /// then.
     pub fn finish(self) -> Result<PackSummary> {
-        let Self { state, pool } = self;
-        let State::Open(open) = state else { return Err(Error::Ended) };
+        let State::Open(open) = self.state else { return Err(Error::Ended) };
         let Open { intake, output } = *open;
-        pool.install(|| {
+        let execution = intake.pack.packer.execution.clone();
+        execution.install_for(intake.pack.read(), || {
             // Sorted first: until it must, a pack does not touch the output.
             let (sorted, output) = match output {
                 Some(output) => (intake.sort(), output),
@@ -174,7 +172,7 @@ impl<F: Fingerprint> PackSession<F> {
             // The target goes last: its directory goes only if it is empty.
             let Output { standing, target: _target } = output;
             sorted.and_then(|sorted| sorted.write(standing))?.commit()
-        })
+        })?
     }
 }
 

@@ -126,7 +126,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let deletions = united(deletions);
         let mut records: Vec<F::WithId> =
             records.into_iter().map(|(fingerprint, id)| fingerprint.with_id(rank(id))).collect();
-        let written = self.flush_execution.install(|| {
+        let written = self.flush_execution.install_for(records.len() as u64, || {
             records.sort_unstable();
             records.dedup();
             let (set, mut ids) = PackedIds::<F, S::Spill>::of_pairs(records);

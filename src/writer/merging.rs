@@ -156,13 +156,15 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         // A merge may take minutes.
         self.storage.check_held()?;
         let sequence = base.manifest.log.map_or(0, |log| log.sequence);
+        let merged: Vec<Candidate> =
+            candidates(&base).into_iter().filter(|at| numbers.contains(&at.number)).collect();
         // All are in one window.
-        let one = candidates(&base).into_iter().find(|at| numbers.contains(&at.number));
-        let window = one.map_or(0, |at| at.window);
+        let window = merged.first().map_or(0, |at| at.window);
+        let records = merged.iter().map(|at| at.records).sum();
         let mut kept = deletions_to_keep(&base, numbers);
         let meter: Meter = self.execution.meter();
         let mut files = self.new_files();
-        let written = self.execution.install(|| {
+        let written = self.execution.install_for(records, || {
             let mut merging = Merging::new(&base, numbers, &kept, &meter)?;
             if merging.count() == 0 {
                 return Ok(None);
