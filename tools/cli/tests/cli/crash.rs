@@ -32,6 +32,18 @@ struct Stop {
     politely: bool,
 }
 
+/// From when on the time to a stop counts. Files are written for a small part of a pack only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Since {
+    /// The start of the process.
+    Start,
+    /// A file in the store that was not there before.
+    FirstFile,
+}
+
+/// The longest time to a stop from the first file on.
+const LATER: Duration = Duration::from_millis(3);
+
 const KILL: Stop = Stop { count: COUNT, options: "", politely: false };
 
 /// How often each state was found after a kill.
@@ -94,9 +106,11 @@ fn kill_packs(stop: Stop, old: Option<&[u64]>, seed: u64) -> Found {
         if let Some(old) = old {
             scratch.pack("store", old, "");
         }
-        let delay = Duration::from_nanos(random.below(duration.as_nanos() as u64));
-        println!("round {round}: kill after {delay:?}");
-        let status = stop_after(&scratch, stop, delay);
+        let since = if round % 2 == 0 { Since::Start } else { Since::FirstFile };
+        let most = if since == Since::Start { duration } else { LATER };
+        let delay = Duration::from_nanos(random.below(most.as_nanos() as u64));
+        println!("round {round}: stopped {delay:?} after {since:?}");
+        let status = stop_after(&scratch, stop, since, delay);
         found.listened += u32::from(status.code() == Some(143));
         let exists = scratch.path("store/manifest.fps").exists();
         if exists {
@@ -154,10 +168,17 @@ fn usual_pack(scratch: &Scratch, stop: Stop) -> Duration {
 }
 
 /// Stops a pack, and tells how it ended.
-fn stop_after(scratch: &Scratch, stop: Stop, delay: Duration) -> ExitStatus {
+fn stop_after(scratch: &Scratch, stop: Stop, since: Since, delay: Duration) -> ExitStatus {
+    let names = || fs::read_dir(scratch.path("store")).map_or(0, |entries| entries.count());
+    let before = names();
     let mut command = scratch
         .command(&format!("pack in -o store --force --format u64le --quiet {}", stop.options));
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // The lock is a name that comes before any file.
+    let is_written = || names() > before.max(1);
+    while since == Since::FirstFile && !is_written() && child.try_wait().unwrap().is_none() {
+        thread::sleep(Duration::from_micros(100));
+    }
     thread::sleep(delay);
     if stop.politely {
         Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
