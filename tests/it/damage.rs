@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fpstore::stats::AccessPath;
 use fpstore::{Design, Error, Layout, OpenOptions, Packer, Store};
 
-use crate::sets::{Random, brute_force, clustered, sorted};
+use crate::sets::{Random, brute_force, clustered, overwrite, sorted};
 
 /// A small store, its set, and queries with their answers.
 struct Sample {
@@ -133,11 +133,11 @@ fn flip_every_byte(sample: &Sample) {
             let mask = if at % 2 == 0 { 1 << (at / 2 % 8) } else { 0xFF };
             let mut bad = good.clone();
             bad[at] ^= mask;
-            fs::write(&file, &bad).unwrap();
+            overwrite(&file, &bad);
             probe(sample, at % 3 > 0, &format!("{} byte {at}", file.display()), &mut seen);
             bytes_flipped += 1;
         }
-        fs::write(&file, &good).unwrap();
+        overwrite(&file, &good);
     }
     println!("{bytes_flipped} bytes flipped: {seen:?}");
     assert!(bytes_flipped > 5_000 && seen.refused_at_open > 0 && seen.refused_later > 0);
@@ -156,7 +156,7 @@ fn truncate_everywhere(sample: &Sample) {
     for file in files(&sample.path) {
         let good = fs::read(&file).unwrap();
         for length in 0..good.len() {
-            fs::write(&file, &good[..length]).unwrap();
+            overwrite(&file, &good[..length]);
             // Mapped and in memory by turns.
             probe(
                 sample,

@@ -10,7 +10,7 @@ use fpstore::{Error, Fingerprint, Match, OpenOptions};
 use crate::forge::wide_writer::Wide;
 use crate::forge::writer::Files;
 use crate::forge::{changed_wide, wide_segment};
-use crate::sets::Random;
+use crate::sets::{Random, overwrite};
 
 /// What a damaged store was seen to do.
 #[derive(Default, Debug)]
@@ -148,13 +148,13 @@ fn flip_every_second_bit<F: Fingerprint>(parts: &[(u16, u8)]) {
             for bit in (at % 2..8).step_by(2) {
                 let mut bad = good.clone();
                 bad[at] ^= 1 << bit;
-                fs::write(&file, &bad).unwrap();
+                overwrite(&file, &bad);
                 let what = format!("{name} byte {at} bit {bit}");
                 probe(&path, &sample.queries, &sample.ids, (false, true), &what, &mut seen);
                 flipped += 1;
             }
         }
-        fs::write(&file, good).unwrap();
+        overwrite(&file, good);
     }
     println!("{flipped} bits of {} bits flipped: {seen:?}", F::BITS);
     assert!(flipped > 2_500 && seen.refused_at_open > 0 && seen.refused_later > 0);
@@ -178,7 +178,7 @@ fn every_truncation_of_a_wide_store_is_refused() {
     for (name, good) in &sample.files {
         let file = path.join(name);
         for length in 0..good.len() {
-            fs::write(&file, &good[..length]).unwrap();
+            overwrite(&file, &good[..length]);
             let what = format!("{name} cut to {length}");
             let how = (false, length % 2 == 0);
             probe(&path, &sample.queries, &sample.ids, how, &what, &mut seen);
@@ -188,7 +188,7 @@ fn every_truncation_of_a_wide_store_is_refused() {
         let what = format!("{name} removed");
         probe(&path, &sample.queries, &sample.ids, (false, false), &what, &mut seen);
         lengths += 1;
-        fs::write(&file, good).unwrap();
+        overwrite(&file, good);
     }
     println!("{lengths} truncations: {seen:?}");
     assert_eq!(seen.refused_at_open, lengths, "lengths are checked when a store is opened");

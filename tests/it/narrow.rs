@@ -15,7 +15,7 @@ use fpstore::{
 use proptest::prelude::*;
 
 use crate::oracle;
-use crate::sets::Random;
+use crate::sets::{Random, overwrite};
 
 const PLANS: [BatchPlan; 2] = [BatchPlan::Search, BatchPlan::Sweep];
 
@@ -342,7 +342,7 @@ fn every_flipped_byte_of_tables_of_32_bits_is_answered_rightly_or_refused() {
         for at in 0..good.len() {
             let mut bad = good.clone();
             bad[at] ^= if at % 2 == 0 { 1 << (at / 2 % 8) } else { 0xFF };
-            fs::write(&file, &bad).unwrap();
+            overwrite(&file, &bad);
             let opened = OpenOptions::new().in_memory(true).width::<u32>().open(&path);
             let store = match opened {
                 Ok(store) => store,
@@ -365,7 +365,7 @@ fn every_flipped_byte_of_tables_of_32_bits_is_answered_rightly_or_refused() {
             typed(store.verify().expect_err("verify looks at every byte"));
             later += 1;
         }
-        fs::write(&file, &good).unwrap();
+        overwrite(&file, &good);
     }
     assert!(at_open > 300 && later > 2000, "{at_open} at open, {later} later");
     open(&path).verify().unwrap();

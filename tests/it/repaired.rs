@@ -10,7 +10,7 @@ use fpstore::{
     Design, Execution, Fingerprint, Layout, OpenOptions, Packer, StoreOptions, WriterOptions,
 };
 
-use crate::sets::Random;
+use crate::sets::{Random, overwrite};
 
 /// Bytes of a chunk of a base, as the format document has it.
 const CHUNK: usize = 4096;
@@ -102,9 +102,9 @@ impl<F: Fingerprint> Sample<F> {
             Damage::Flip(at) => {
                 let mut bytes = sound.clone();
                 bytes[at] ^= 1 << (at % 8);
-                fs::write(file, bytes).unwrap();
+                overwrite(file, &bytes);
             }
-            Damage::Cut(length) => fs::write(file, &sound[..length]).unwrap(),
+            Damage::Cut(length) => overwrite(file, &sound[..length]),
             Damage::Gone => fs::remove_file(file).unwrap(),
         }
         let saved = self.directory.path().join("saved");
@@ -112,7 +112,7 @@ impl<F: Fingerprint> Sample<F> {
         let report = repair.run(self.path(), &saved).unwrap();
         let held = contents::<F>(&saved);
         fs::remove_dir_all(saved).unwrap();
-        fs::write(file, sound).unwrap();
+        overwrite(file, &sound);
         let what = format!("{damage:?} of {}: {report:?}", file.display());
         for (one, ids) in &held {
             let own = self.model.get(one).unwrap_or_else(|| panic!("{one:?} is new, {what}"));
