@@ -40,7 +40,7 @@ const MIB: u64 = 1 << 20;
 const LIMIT: u64 = 16 * MIB;
 
 /// Threads of joins and batches.
-const THREADS: [usize; 3] = [1, 2, 16];
+const THREADS: [usize; 2] = [1, 16];
 
 /// Set for the process of one case.
 const ALONE: &str = "FPSTORE_MEMORY_CASE";

@@ -183,7 +183,7 @@ fn joins(path: &Path, count: usize) {
             .unwrap();
         assert!(!summary.stopped || summary.read <= 150_000, "{summary:?}");
     }
-    assert_eq!(pairs, [pairs[0]; 3]);
+    assert!(pairs.iter().all(|&some| some == pairs[0]), "{pairs:?}");
 }
 
 fn batches(path: &Path, set: &[u64], queries: &[u64], threads: usize) {
