@@ -51,8 +51,15 @@ fn pairs() -> impl Strategy<Value = Vec<(u64, String)>> {
     prop::collection::vec((0u64..20, names()), 0..120)
 }
 
+/// `FPSTORE_SEQUENCES`, or some.
+fn cases() -> u32 {
+    let said = std::env::var("FPSTORE_SEQUENCES").ok();
+    let usual = if cfg!(debug_assertions) { 48 } else { 256 };
+    said.map_or(usual, |text| text.parse().expect("a number"))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 48 } else { 256 }))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn a_packed_store_gives_the_names_that_it_was_given(pairs in pairs(), more in pairs()) {
