@@ -4,8 +4,8 @@ ratio.
     cargo build --release --example beside_python
     python tools/python/benches/beside.py [--count 22] [--rounds 5]
 
---count is the logarithm of the number of fingerprints. The package must be a release build: `pip
-install ./tools/python`.
+--count is the logarithm of the number of fingerprints. The package must be a release build:
+`pip install ./tools/python`.
 """
 
 import argparse
@@ -59,10 +59,8 @@ with tempfile.TemporaryDirectory() as directory:
     queries.tofile(directory / "queries.u64")
     # Ever the same number in the low half, and few differences in the other: nearly all pairs of a
     # row are near.
-    dense = (
-        np.arange(1 << 15, dtype=np.uint64)[:, None] << np.uint64(40)
-        | np.arange(64, dtype=np.uint64)
-    ).reshape(-1)
+    high = np.arange(1 << 15, dtype=np.uint64)[:, None] << np.uint64(40)
+    dense = (high | np.arange(64, dtype=np.uint64)).reshape(-1)
     fpstore.pack(directory / "dense", np.unique(dense)[: 1 << 17], k=3)
     rust = subprocess.Popen(
         [options.rust, directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -89,6 +87,7 @@ with tempfile.TemporaryDirectory() as directory:
         each = each or join.pairs
         print(
             f"{what:8}{each:>12,}  rust {rust_time:8.3f} s {rust_time / each * 1e6:9.3f} us each   "
-            f"python {python_time:8.3f} s {python_time / each * 1e6:9.3f} us each   ratio {python_time / rust_time:.3f}"
+            f"python {python_time:8.3f} s {python_time / each * 1e6:9.3f} us each   "
+            f"ratio {python_time / rust_time:.3f}"
         )
     rust.stdin.close()

@@ -1,11 +1,13 @@
-"""fpstore beside FAISS, usearch and datasketch, from Python on the same data, on one thread:
+r"""fpstore beside FAISS, usearch and datasketch, from Python on the same data, on one thread:
 seconds to build, bytes in memory or on the disk, milliseconds per query (mean and 99th percentile
 where queries are asked one by one), queries per second, recall of all matches within k.
 
     pip install faiss-cpu usearch datasketch
     python tools/python/benches/peers.py [--bits 64] [--count 20] [--radius 3]
-    python tools/python/benches/peers.py --bits 256 --count 1e7 --radius 31 --clustered --queries 200 --engines fpstore,flat,multi
-    python tools/python/benches/peers.py --bits 256 --count 24 --nearest 10 --queries 100 --engines fpstore,flat
+    python tools/python/benches/peers.py --bits 256 --count 1e7 --radius 31 --clustered \
+        --queries 200 --engines fpstore,flat,multi
+    python tools/python/benches/peers.py --bits 256 --count 24 --nearest 10 --queries 100 \
+        --engines fpstore,flat
 
 --count is a number, or up to 40 its logarithm. With --clustered a third of the fingerprints lie in
 clusters, within the radius of their centres, as in sets of image hashes; else all are uniform. Half
@@ -81,9 +83,10 @@ def tell(name, build, size, times, found, expected):
     """A line of the table; `times` are the seconds of each query, or of all in one."""
     asked = len(queries) if len(times) == 1 else len(times)
     tail = f"{1e3 * np.percentile(times, 99):10.4f}" if len(times) > 1 else " " * 10
+    mean = 1e3 * sum(times) / asked
     print(
-        f"{name:36}{build:9.1f} s{size / count:9.1f} B/hash{1e3 * sum(times) / asked:10.4f}{tail} ms{asked / sum(times):12,.0f} queries/s"
-        f"   recall {found / max(expected, 1):.4f}",
+        f"{name:36}{build:9.1f} s{size / count:9.1f} B/hash{mean:10.4f}{tail} ms"
+        f"{asked / sum(times):12,.0f} queries/s   recall {found / max(expected, 1):.4f}",
         flush=True,
     )
 
@@ -106,10 +109,14 @@ def with_fpstore(name, in_memory=False, **how):
         size = sum(file.stat().st_size for file in pathlib.Path(directory + "/store").iterdir())
         store = fpstore.open(directory + "/store", in_memory=in_memory)
         asked = [query.tobytes() for query in queries]
-        if options.nearest:
-            ask = lambda query: store.nearest(query, options.nearest, options.bits)
-        else:
-            ask = lambda query: store.search(query, k)
+
+        def nearest(query):
+            return store.nearest(query, options.nearest, options.bits)
+
+        def within(query):
+            return store.search(query, k)
+
+        ask = nearest if options.nearest else within
         # Others have touched their memory when they have built; this is on a disk until somebody
         # asks.
         [ask(query) for query in asked]
@@ -130,11 +137,15 @@ def with_faiss(name, make, expected):
     index = make()
     index.add(rows)
     build, size = time.perf_counter() - start, resident() - before
-    if options.nearest:
-        ask = lambda query: index.search(query[None], options.nearest)[0][0].tolist()
-    else:
+
+    def nearest(query):
+        return index.search(query[None], options.nearest)[0][0].tolist()
+
+    def within(query):
         # Its ranges leave the end out.
-        ask = lambda query: sorted(index.range_search(query[None], k + 1)[1].astype(int).tolist())
+        return sorted(index.range_search(query[None], k + 1)[1].astype(int).tolist())
+
+    ask = nearest if options.nearest else within
     ask(queries[0])
     found, times = timed(ask, queries)
     same = sum(len(one) for one, other in zip(found, expected) if one == other)
@@ -160,14 +171,11 @@ if {"flat", "multi"} & set(engines):
             )
         # By the pigeonhole a match has at most k / hashes flips in one of the hashes. As many
         # hashes as fit, for one flip or none less.
-        for hashes in (
-            sorted({max(options.bits // 16, 1), max(options.bits // 24, 1)})
-            if "multi" in engines and not options.nearest
-            else ()
-        ):
+        numbers = sorted({max(options.bits // 16, 1), max(options.bits // 24, 1)})
+        for hashes in numbers if "multi" in engines and not options.nearest else ():
             bits, flips = options.bits // hashes, k // hashes
 
-            def make():
+            def make(hashes=hashes, bits=bits, flips=flips):
                 index = faiss.IndexBinaryMultiHash(options.bits, hashes, bits)
                 index.nflip = flips
                 return index
@@ -207,10 +215,8 @@ if "datasketch" in engines and not options.nearest:
 
         for number in range(some):
             index.insert(number, sketch(rows[number]))
-        build, size = (
-            (time.perf_counter() - start) * count / some,
-            (resident() - before) * count / some,
-        )
+        build, size = time.perf_counter() - start, resident() - before
+        build, size = build * count / some, size * count / some
         own = rows[:200].copy()
         own[:, 0] ^= np.uint8(1)
         found, times = timed(lambda query: index.query(sketch(query)), own)

@@ -1,8 +1,10 @@
 """Spark on this machine: joins of growing sets, checked pair by pair against the join of one
 machine, and beside what people do with Spark today.
 
-    python spark.py scale 20 21 22 23 24     # near_pairs of 2^20 .. fingerprints: the table of SPARK.md
-    python spark.py peers 20 22 24           # near_pairs and a SQL join on four bands, and MinHashLSH of 2^13: same data, same cluster
+    python spark.py scale 20 21 22 23 24     # near_pairs of 2^20 .. fingerprints: the table of
+                                             # SPARK.md
+    python spark.py peers 20 22 24           # near_pairs and a SQL join on four bands, and
+                                             # MinHashLSH of 2^13: same data, same cluster
     python spark.py skew 20                  # 43,745 fingerprints within 3 flips of one among 2^20
     python spark.py batch 22 17 4            # 2^17 queries against 2^22 in 4 shards
     python spark.py devset FILE              # all fingerprints of a file of u64
@@ -35,10 +37,9 @@ def session(place, memory):
     os.environ.setdefault("SPARK_HOME", str(pathlib.Path(pyspark.__file__).parent))
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.chdir(place)
-    builder = SparkSession.builder.master(f"local-cluster[2,1,{memory}]").config(
-        "spark.executor.memory", f"{memory * 7 // 10}m"
-    )
+    builder = SparkSession.builder.master(f"local-cluster[2,1,{memory}]")
     options = {
+        "spark.executor.memory": f"{memory * 7 // 10}m",
         "spark.ui.enabled": "false",
         "spark.local.dir": place,
         "spark.driver.memory": "2g",
@@ -61,9 +62,8 @@ def uniform(log2, seed=1):
     values = random.integers(0, 2**64, count, dtype=np.uint64)
     copies = values[random.integers(near, count, near)]
     for _ in range(3):
-        copies ^= (np.uint64(1) << random.integers(0, 64, near, dtype=np.uint64)) * random.integers(
-            0, 2, near
-        ).astype(np.uint64)
+        flips = np.uint64(1) << random.integers(0, 64, near, dtype=np.uint64)
+        copies ^= flips * random.integers(0, 2, near).astype(np.uint64)
     values[:near] = copies
     return random.permutation(values)
 
@@ -118,30 +118,32 @@ def join(spark, place, values, k, **options):
     expected, alone = single(place, values, k)
     count = check(found, expected)
     print(
-        f"{len(values):,} fingerprints, k = {k}: {count:,} pairs as on one machine; {counted + seconds:.1f} s (one machine, pack and join: {alone:.1f} s)"
+        f"{len(values):,} fingerprints, k = {k}: {count:,} pairs as on one machine; "
+        f"{counted + seconds:.1f} s (one machine, pack and join: {alone:.1f} s)"
     )
     print(report)
     stages = {stage.name: stage for stage in report.stages()}
     sent, joined = stages["near_pairs: send"], stages["near_pairs: join"]
-    count_ns, send_ns, join_ns = (
-        1e9 * stages["near_pairs: count"].cpu / len(values) / 4,
-        1e9 * sent.cpu / sent.rows_out,
-        1e9 * joined.cpu / joined.rows_in,
-    )
+    count_ns = 1e9 * stages["near_pairs: count"].cpu / len(values) / 4
+    send_ns, join_ns = 1e9 * sent.cpu / sent.rows_out, 1e9 * joined.cpu / joined.rows_in
+    wall_ns = 2e9 * (counted + seconds) / sent.rows_out
     print(
-        f"per row and table: count {count_ns:.1f} ns, send {send_ns:.1f} ns, join {join_ns:.1f} ns; wall x 2 cores {2e9 * (counted + seconds) / sent.rows_out:.1f} ns"
+        f"per row and table: count {count_ns:.1f} ns, send {send_ns:.1f} ns, "
+        f"join {join_ns:.1f} ns; wall x 2 cores {wall_ns:.1f} ns"
     )
     tasks = [task for task in report.tasks() if task.stage == "near_pairs: join" and task.rows_in]
     for words, of in (("the clock", "seconds"), ("CPU", "cpu")):
         busy = sorted(getattr(task, of) for task in tasks)
         longest, median = busy[-1], statistics.median(busy)
         print(
-            f"{len(tasks)} join tasks by {words}: longest {longest:.2f} s, median {median:.2f} s, ratio {longest / median:.2f}",
+            f"{len(tasks)} join tasks by {words}: longest {longest:.2f} s, "
+            f"median {median:.2f} s, ratio {longest / median:.2f}",
             flush=True,
         )
     for task in sorted(tasks, key=lambda task: -task.seconds)[:3]:
         print(
-            f"    {task.rows_in:,} rows, {task.rows_out:,} pairs: {task.seconds:.2f} s by the clock, {task.cpu:.2f} s of CPU",
+            f"    {task.rows_in:,} rows, {task.rows_out:,} pairs: "
+            f"{task.seconds:.2f} s by the clock, {task.cpu:.2f} s of CPU",
             flush=True,
         )
 
@@ -161,13 +163,8 @@ def skew(spark, place, sizes):
     cluster = np.array(flips, dtype=np.uint64) ^ np.uint64(0x0123_4567_89AB_CDEF)
     for log2 in sizes:
         with tempfile.TemporaryDirectory(dir=place) as own:
-            join(
-                spark,
-                own,
-                np.random.default_rng(2).permutation(np.concatenate([uniform(log2), cluster])),
-                3,
-                tasks=16,
-            )
+            values = np.concatenate([uniform(log2), cluster])
+            join(spark, own, np.random.default_rng(2).permutation(values), 3, tasks=16)
 
 
 def devset(spark, place, files):
@@ -176,36 +173,20 @@ def devset(spark, place, files):
 
 def bands(df):
     """What people write: four bands of 16 bits, and a join on them."""
-    values = F.array(
-        *[
-            F.struct(
-                F.lit(band).alias("band"),
-                F.shiftrightunsigned("fingerprint", 48 - 16 * band)
-                .bitwiseAND(0xFFFF)
-                .alias("value"),
-            )
-            for band in range(4)
-        ]
-    )
-    rows = df.select("fingerprint", F.explode(values).alias("at")).select(
-        "fingerprint", "at.band", "at.value"
-    )
+
+    def band(number):
+        value = F.shiftrightunsigned("fingerprint", 48 - 16 * number).bitwiseAND(0xFFFF)
+        return F.struct(F.lit(number).alias("band"), value.alias("value"))
+
+    values = F.array(*[band(number) for number in range(4)])
+    rows = df.select("fingerprint", F.explode(values).alias("at"))
+    rows = rows.select("fingerprint", "at.band", "at.value")
     one, other = rows.alias("one"), rows.alias("other")
     a, b = F.col("one.fingerprint"), F.col("other.fingerprint")
     distance = F.bit_count(a.bitwiseXOR(b))
-    near = one.join(
-        other,
-        [
-            F.col("one.band") == F.col("other.band"),
-            F.col("one.value") == F.col("other.value"),
-            a < b,
-        ],
-    )
-    return (
-        near.where(distance <= 3)
-        .select(a.alias("a"), b.alias("b"), distance.alias("distance"))
-        .distinct()
-    )
+    same = [F.col(f"one.{of}") == F.col(f"other.{of}") for of in ("band", "value")]
+    near = one.join(other, [*same, a < b]).where(distance <= 3)
+    return near.select(a.alias("a"), b.alias("b"), distance.alias("distance")).distinct()
 
 
 def min_hash(df):
@@ -214,19 +195,17 @@ def min_hash(df):
     from pyspark.ml.feature import MinHashLSH
     from pyspark.ml.functions import array_to_vector
 
-    has = lambda at: F.getbit("fingerprint", F.floor(at / 2).cast("int")) == at % 2
-    bits = F.transform(
-        F.sequence(F.lit(0), F.lit(127)), lambda at: F.when(has(at), 1.0).otherwise(0.0)
-    )
+    def feature(at):
+        has = F.getbit("fingerprint", F.floor(at / 2).cast("int")) == at % 2
+        return F.when(has, 1.0).otherwise(0.0)
+
+    bits = F.transform(F.sequence(F.lit(0), F.lit(127)), feature)
     vectors = df.select("fingerprint", array_to_vector(bits).alias("features"))
-    model = MinHashLSH(inputCol="features", outputCol="hashes", numHashTables=4, seed=1).fit(
-        vectors
-    )
-    near = model.approxSimilarityJoin(vectors, vectors, 6 / 67 + 1e-9)
+    lsh = MinHashLSH(inputCol="features", outputCol="hashes", numHashTables=4, seed=1)
+    near = lsh.fit(vectors).approxSimilarityJoin(vectors, vectors, 6 / 67 + 1e-9)
     a, b = F.col("datasetA.fingerprint"), F.col("datasetB.fingerprint")
-    return near.where(a < b).select(
-        a.alias("a"), b.alias("b"), F.bit_count(a.bitwiseXOR(b)).alias("distance")
-    )
+    distance = F.bit_count(a.bitwiseXOR(b))
+    return near.where(a < b).select(a.alias("a"), b.alias("b"), distance.alias("distance"))
 
 
 def peers(spark, place, sizes):
@@ -246,7 +225,8 @@ def peers(spark, place, sizes):
             check(found, expected)
             rivals = [("SQL, four bands", bands)] + ([("MinHashLSH", min_hash)] if with_lsh else [])
             print(
-                f"{len(values):,} fingerprints, {len(expected[0]):,} pairs within 3: near_pairs {seconds:.1f} s, recall 1",
+                f"{len(values):,} fingerprints, {len(expected[0]):,} pairs within 3: "
+                f"near_pairs {seconds:.1f} s, recall 1",
                 flush=True,
             )
             for name, make in rivals:
@@ -254,9 +234,8 @@ def peers(spark, place, sizes):
                 # They compare numbers with a sign.
                 a, b = np.minimum(found[0], found[1]), np.maximum(found[0], found[1])
                 found = set(zip(a.tolist(), b.tolist()))
-                recall = sum(
-                    pair in found for pair in zip(expected[0].tolist(), expected[1].tolist())
-                ) / len(expected[0])
+                pairs = list(zip(expected[0].tolist(), expected[1].tolist()))
+                recall = sum(pair in found for pair in pairs) / len(pairs)
                 print(
                     f"    {name}: {other:.1f} s ({other / seconds:.1f} times), recall {recall:.4f}",
                     flush=True,
@@ -281,16 +260,15 @@ def batch(spark, place, sizes):
     offsets, others, far = fpstore.open(f"{place}/single").search_batch(queries, 3)
     expected = in_order(np.repeat(queries, np.diff(offsets.astype(np.int64))), others, far)
     a, b = (found.column(name).to_numpy().view(np.uint64) for name in ("query", "fingerprint"))
-    if not all(
-        np.array_equal(one, other)
-        for one, other in zip(in_order(a, b, found.column("distance").to_numpy()), expected)
-    ):
+    answers = in_order(a, b, found.column("distance").to_numpy())
+    if not all(np.array_equal(one, other) for one, other in zip(answers, expected)):
         sys.exit("the answers are not those of one machine")
     print(f"{len(queries):,} queries: {len(a):,} answers as on one machine, {seconds:.1f} s")
     for task in report.tasks():
         if task.stage == "match: answer" and task.rows_in:
             print(
-                f"    a shard: {task.rows_in:,} queries, {task.rows_out:,} answers: {task.seconds:.2f} s by the clock, {task.cpu:.2f} s of CPU"
+                f"    a shard: {task.rows_in:,} queries, {task.rows_out:,} answers: "
+                f"{task.seconds:.2f} s by the clock, {task.cpu:.2f} s of CPU"
             )
     print(report, flush=True)
 
@@ -299,16 +277,14 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("scale", "peers", "skew", "batch", "devset"))
+    jobs = {"scale": scale, "peers": peers, "skew": skew, "batch": batch, "devset": devset}
+    parser.add_argument("what", choices=tuple(jobs))
     parser.add_argument("arguments", nargs="*")
     parser.add_argument("--memory", type=int, default=2048, help="MiB of an executor")
     given = parser.parse_args()
-    files = [
-        os.path.abspath(file) if given.what == "devset" else int(file) for file in given.arguments
-    ]
+    read = os.path.abspath if given.what == "devset" else int
+    arguments = [read(argument) for argument in given.arguments]
     with tempfile.TemporaryDirectory(prefix="fpstore-spark-") as directory:
         cluster = session(directory, given.memory)
-        {"scale": scale, "peers": peers, "skew": skew, "batch": batch, "devset": devset}[
-            given.what
-        ](cluster, directory, files)
+        jobs[given.what](cluster, directory, arguments)
         cluster.stop()

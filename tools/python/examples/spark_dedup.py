@@ -20,27 +20,13 @@ from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.config("spark.ui.enabled", "false").getOrCreate()
 pages = [
-    (
-        1,
-        "The harbour master counts the ships at dawn, and again at dusk, when the last of them is in.",
-    ),
-    (
-        2,
-        "An entirely different page, which is about the price of apples and about nothing else at all.",
-    ),
-    (
-        3,
-        "The harbour master counts the ships at dawn, and again at dusk, when the last of them is in!",
-    ),
-    (
-        4,
-        "THE HARBOUR MASTER counts the ships at dawn, and again at dusk, when the last of them is in.",
-    ),
+    "The harbour master counts the ships at dawn, and again at dusk, when the last of them is in.",
+    "An entirely different page, which is about the price of apples and about nothing else at all.",
+    "The harbour master counts the ships at dawn, and again at dusk, when the last of them is in!",
+    "THE HARBOUR MASTER counts the ships at dawn, and again at dusk, when the last of them is in.",
 ]
-df = spark.createDataFrame(pages, "id bigint, text string")
+df = spark.createDataFrame(list(enumerate(pages, 1)), "id bigint, text string")
 fates = fps.dedup(df, text="text", recipe="simhash-64-chars", k=12)
 for row in fates.orderBy("id").collect():
-    print(
-        row.id,
-        "kept" if row.why is None else f"removed for {row.kept} ({row.why}, {row.distance} bits)",
-    )
+    removed = f"removed for {row.kept} ({row.why}, {row.distance} bits)"
+    print(row.id, "kept" if row.why is None else removed)

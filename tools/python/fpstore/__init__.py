@@ -48,7 +48,6 @@ from ._native import (
     Store,
     UnsupportedError,
     Writer,
-    __version__,
     corpus_decide,
     corpus_report,
     create,
@@ -60,6 +59,7 @@ from ._native import (
     plan,
     simd_level,
 )
+from ._native import __version__ as __version__
 
 __all__ = [
     "ArrowStream",

@@ -50,15 +50,13 @@ def main(arguments=None):
     )
     clock.step("found the clusters")
     fates = fates.persist()
-    kept = df.join(
-        fates.where("why is null").withColumnRenamed("id", given.id), given.id, "left_semi"
-    )
+    stay = fates.where("why is null").withColumnRenamed("id", given.id)
+    kept = df.join(stay, given.id, "left_semi")
     kept.write.mode("overwrite").parquet(f"{given.output}/kept")
     fates.where("why is not null").write.mode("overwrite").parquet(f"{given.output}/removed")
     counts = {row.why: row["count"] for row in fates.groupBy("why").count().collect()}
-    clock.step(
-        f"wrote {counts.get(None, 0)} rows; removed {counts.get('exact', 0)} exact and {counts.get('near', 0)} near duplicates"
-    )
+    wrote, exact, near = (counts.get(why, 0) for why in (None, "exact", "near"))
+    clock.step(f"wrote {wrote} rows; removed {exact} exact and {near} near duplicates")
     clock.end()
 
 

@@ -23,9 +23,8 @@ def main(arguments=None):
     spark, report = job.session("fpstore match")
     clock = job.Clock(report)
     df = job.read(spark, given.input, given.format)
-    fps.match(df, given.shards, given.k, given.fingerprint, report=report).write.mode(
-        "overwrite"
-    ).parquet(given.output)
+    found = fps.match(df, given.shards, given.k, given.fingerprint, report=report)
+    found.write.mode("overwrite").parquet(given.output)
     clock.step(f"wrote {given.output}")
     clock.end()
 

@@ -35,16 +35,11 @@ def files(tmp_path):
 
 def rows_of(result, ids):
     """What stands in the table of removed documents."""
+    columns = zip(ids, result.kept, result.instead, result.matched, result.distance, result.why)
     return [
-        (
-            ids[i],
-            ids[result.instead[i]],
-            ids[result.matched[i]],
-            int(result.distance[i]),
-            result.why[i],
-        )
-        for i in range(len(result))
-        if not result.kept[i]
+        (id, ids[instead], ids[matched], int(distance), why)
+        for id, kept, instead, matched, distance, why in columns
+        if not kept
     ]
 
 
@@ -138,14 +133,12 @@ def test_an_earlier_corpus_does_not_come_again(tmp_path, recipe, k):
     assert first.kept[int(name[1:])] and distance <= (k or 19)
     again = fpstore.dedup_corpus(tables[1], **how)
     assert not again.kept.any()
-    of_each = 1 if k else 20
-    assert len(fpstore.open(tmp_path / "seen")) == of_each * int(
-        first.kept.sum() + second.kept.sum()
-    )
+    of_each, of_both = 1 if k else 20, int(first.kept.sum() + second.kept.sum())
+    assert len(fpstore.open(tmp_path / "seen")) == of_each * of_both
 
 
 def test_progress_is_told_and_what_it_raises_stops_the_work(files):
-    own, path = files
+    own, _ = files
     seen = []
 
     def progress(phase, done, total):

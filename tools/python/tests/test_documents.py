@@ -23,12 +23,10 @@ def test_everything_public_has_words_and_a_type():
         if isinstance(thing, str):
             continue
         assert thing.__doc__, name
-        members = (
-            [member for member in vars(thing) if not member.startswith("_")]
-            if isinstance(thing, type)
-            else []
-        )
+        members = list(vars(thing)) if isinstance(thing, type) else []
         for member in members:
+            if member.startswith("_"):
+                continue
             assert getattr(thing, member).__doc__, f"{name}.{member}"
             assert f"def {member}(" in stubs, f"{name}.{member}"
 

@@ -17,10 +17,9 @@ def run(exchange, prints, ids=None, pieces=3):
         own = None if ids is None else ids[some]
         for table in range(exchange.tables):
             for batch in pa.RecordBatchReader.from_stream(exchange.send(table, prints[some], own)):
-                for row in range(batch.num_rows):
-                    received.setdefault(batch.column("task")[row].as_py(), []).append(
-                        batch.slice(row, 1).select(["lane", "data"])
-                    )
+                for row, task in enumerate(batch.column("task").to_pylist()):
+                    delivery = batch.slice(row, 1).select(["lane", "data"])
+                    received.setdefault(task, []).append(delivery)
     assert max(received, default=0) < exchange.tasks
     pairs = []
     for batches in received.values():
@@ -50,9 +49,8 @@ def test_tasks_together_give_each_pair_once_also_of_heavy_cells():
     assert census.rows == 240
     for heavy in (None, census.heavy(0.02)):
         exchange = fpstore.Exchange(240, 4, tasks=20, heavy=heavy)
-        assert (exchange.splits > 0) == (heavy is not None) and len(
-            exchange.loads
-        ) == exchange.tasks
+        assert (exchange.splits > 0) == (heavy is not None)
+        assert len(exchange.loads) == exchange.tasks
         exchange = pickle.loads(pickle.dumps(exchange))
         found = run(exchange, prints, ids)
         assert len(found) == len(set(found)) and set(found) == brute_force(prints, 4)
@@ -72,31 +70,26 @@ def test_the_comparisons_of_a_cluster_are_spread_over_tasks():
         for places in itertools.combinations(range(64), count)
     ]
     cluster = np.array(flips, dtype=np.uint64) ^ np.uint64(0x0123_4567_89AB_CDEF)
-    prints = np.concatenate(
-        [cluster, np.random.default_rng(5).integers(0, 2**64, 100_000, dtype=np.uint64)]
-    )
+    others = np.random.default_rng(5).integers(0, 2**64, 100_000, dtype=np.uint64)
+    prints = np.concatenate([cluster, others])
     census = fpstore.Census(3)
     census.add(prints)
     exchange = fpstore.Exchange(len(prints), 3, tasks=24, heavy=census.heavy(2.0**-12))
     sent = {}
     for table in range(exchange.tables):
         for batch in pa.RecordBatchReader.from_stream(exchange.send(table, prints)):
-            for task, lane, rows in zip(
-                *(batch.column(name).to_pylist() for name in ("task", "lane", "rows"))
-            ):
+            columns = [batch.column(name).to_pylist() for name in ("task", "lane", "rows")]
+            for task, lane, rows in zip(*columns):
                 sent.setdefault(task, {})[lane] = rows
     # All with all of a unit: of one lane, or of two that meet.
     of_split = [
         sum(rows * lanes.get(lane + 1, rows / 2) for lane, rows in lanes.items() if lane % 2 == 0)
-        for task, lanes in sent.items()
+        for lanes in sent.values()
         if len(lanes) > 1
     ]
     assert exchange.splits >= 4 and 24 < len(sent) <= 24 * 4
-    assert (
-        len(of_split) > 24
-        and max(of_split) <= 3 * np.median(of_split)
-        and max(of_split) < len(cluster) ** 2 / 20
-    )
+    assert len(of_split) > 24 and max(of_split) <= 3 * np.median(of_split)
+    assert max(of_split) < len(cluster) ** 2 / 20
 
 
 @pytest.mark.parametrize("tasks", [1, 40])
@@ -108,15 +101,16 @@ def test_what_is_sent_comes_in_batches(tasks):
         batches = list(pa.RecordBatchReader.from_stream(exchange.send(table, prints, ids)))
         sizes = [batch.column("data").nbytes for batch in batches]
         # As many as there are deliveries, or 4 MiB and the delivery that comes last.
-        assert sum(sizes) >= 24_000_000 and (
-            len(batches) == 1 if tasks == 1 else len(batches) >= 3 and max(sizes) < 8 << 20
-        )
+        assert sum(sizes) >= 24_000_000
+        if tasks == 1:
+            assert len(batches) == 1
+        else:
+            assert len(batches) >= 3 and max(sizes) < 8 << 20
         got, lanes = [], []
         for batch in batches:
             lanes += batch.column("lane").to_pylist()
-            for rows, data in zip(
-                batch.column("rows").to_pylist(), batch.column("data").to_pylist()
-            ):
+            columns = [batch.column(name).to_pylist() for name in ("rows", "data")]
+            for rows, data in zip(*columns):
                 numbers = np.frombuffer(data, dtype=">u8")
                 got.append(numbers.reshape(2, rows).T)
         got = np.concatenate(got)

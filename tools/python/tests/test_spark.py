@@ -55,14 +55,20 @@ def frame(spark, rows, ids=True, nulls=0):
     """A data frame of fingerprints, with their places as ids."""
     kind = {4: "int", 8: "bigint"}.get(rows.shape[1], "binary")
     values = as_spark(rows) + [None] * nulls
-    df = spark.createDataFrame(
-        list(zip(range(len(values)), values)), f"id bigint, fingerprint {kind}"
-    )
+    df = spark.createDataFrame(list(enumerate(values)), f"id bigint, fingerprint {kind}")
     return df.repartition(3) if ids else df.select("fingerprint").repartition(3)
 
 
 def collected(df):
     return [tuple(row) for row in df.collect()]
+
+
+def of_bytes(df, width):
+    """Rows of two fingerprints and their distance, with the fingerprints as bytes."""
+    return [
+        (as_bytes(one, width), as_bytes(other, width), distance)
+        for one, other, distance in collected(df)
+    ]
 
 
 @pytest.mark.parametrize("bits, k", [(32, 2), (64, 3), (128, 5), (256, 31)])
@@ -88,11 +94,8 @@ def test_near_pairs_of_every_width_are_those_of_brute_force(spark, monkeypatch, 
         for a, b, distance in expected
         if distance
     }
-    found = collected(fps.near_pairs(df, k=k))
-    as_rows = {
-        (as_bytes(a, bits // 8), as_bytes(b, bits // 8), distance) for a, b, distance in found
-    }
-    assert len(found) == len(as_rows) and as_rows == distinct
+    found = of_bytes(fps.near_pairs(df, k=k), bits // 8)
+    assert len(found) == len(set(found)) and set(found) == distinct
 
 
 def single_machine(directory, values, k):
@@ -109,10 +112,8 @@ def sorted_pairs(a, b, distance):
 
 def spread(pairs):
     pairs = pairs.toPandas()
-    return sorted_pairs(
-        *(pairs[name].to_numpy(copy=True).view(np.uint64) for name in ("a", "b")),
-        pairs["distance"].to_numpy(),
-    )
+    a, b = (pairs[name].to_numpy(copy=True).view(np.uint64) for name in ("a", "b"))
+    return sorted_pairs(a, b, pairs["distance"].to_numpy())
 
 
 def of_values(spark, values):
@@ -131,11 +132,7 @@ def test_pairs_of_real_fingerprints_are_those_of_the_join_of_one_machine(spark, 
     assert len(expected[0]) > 30_000
     assert all(np.array_equal(one, other) for one, other in zip(expected, found))
     count, send, join = report.stages()
-    assert (count.rows_in, send.rows_in, join.rows_out) == (
-        len(values),
-        len(values),
-        len(expected[0]),
-    )
+    assert count.rows_in == send.rows_in == len(values) and join.rows_out == len(expected[0])
     # What was predicted is what was sent.
     assert send.rows_out == join.rows_in == pytest.approx(report.predicted["rows_sent"], rel=0.02)
     assert join.bytes >= 8 * join.rows_in and "amplification" in str(report)
@@ -151,9 +148,8 @@ def test_a_cluster_of_tens_of_thousands_is_spread_over_tasks(spark, tmp_path):
     ]
     cluster = np.array(flips, dtype=np.uint64) ^ np.uint64(0x0123_4567_89AB_CDEF)
     assert len(cluster) == 43_745
-    values = np.concatenate(
-        [cluster, np.random.default_rng(5).integers(0, 2**64, 150_000, dtype=np.uint64)]
-    )
+    others = np.random.default_rng(5).integers(0, 2**64, 150_000, dtype=np.uint64)
+    values = np.concatenate([cluster, others])
     report = fps.Report(spark)
     # Within 1: the pairs within 3 are eight millions, of which a test has no need.
     found = spread(fps.near_pairs(of_values(spark, values), k=1, tasks=24, report=report))
@@ -214,23 +210,9 @@ def test_components_and_stars_are_those_of_naive_walks(spark, local_edges):
         assert kept == naive_components(edges)
 
 
-WORDS = [
-    "harbour",
-    "master",
-    "counts",
-    "ships",
-    "dawn",
-    "rope",
-    "salt",
-    "gull",
-    "tide",
-    "lamp",
-    "stone",
-    "wind",
-    "crane",
-    "cargo",
-    "deck",
-]
+WORDS = """
+    harbour master counts ships dawn rope salt gull tide lamp stone wind crane cargo deck
+""".split()
 
 
 def texts(seed):
@@ -258,11 +240,9 @@ def naive_dedup(all_of, recipe, k):
             continue
         exact[prepared] = id
         print_of = recipe.fingerprint(text or "")
-        near = (
-            []
-            if print_of is None
-            else [(other, (print_of ^ before).bit_count()) for other, before in kept]
-        )
+        near = []
+        if print_of is not None:
+            near = [(other, (print_of ^ before).bit_count()) for other, before in kept]
         near = [(other, distance) for other, distance in near if distance <= k]
         if near:
             fates[id] = (*near[0], "near")
@@ -297,13 +277,10 @@ def test_dedup_of_fingerprints_keeps_the_first_of_equal_ones(spark):
     stars = naive_stars(near)
     found = collected(fps.dedup(frame(spark, rows, nulls=2), fingerprint="fingerprint", k=2))
     assert {row[0] for row in found} == set(range(302))
-    assert {(id, kept) for id, kept, *_ in found} == {
-        (id, stars.get(id, (id,))[0]) for id in range(302)
-    }
-    assert all(
-        (why == "near") == (id != kept) and (distance is None) == (why is None)
-        for id, kept, distance, why in found
-    )
+    expected = {(id, stars.get(id, (id,))[0]) for id in range(302)}
+    assert {(id, kept) for id, kept, *_ in found} == expected
+    for id, kept, distance, why in found:
+        assert (why == "near") == (id != kept) and (distance is None) == (why is None)
 
 
 def test_fingerprints_of_texts_are_those_of_the_recipe(spark):
@@ -314,11 +291,9 @@ def test_fingerprints_of_texts_are_those_of_the_recipe(spark):
     for name in ("simhash-64", "onebit-256"):
         recipe = fpstore.Recipe(name)
         for text, found in collected(fps.fingerprint(df, "text", name)):
-            expected = recipe.fingerprint(text or "")
-            found = (
-                None if found is None else int.from_bytes(as_bytes(found, recipe.bits // 8), "big")
-            )
-            assert found == expected, text
+            if found is not None:
+                found = int.from_bytes(as_bytes(found, recipe.bits // 8), "big")
+            assert found == recipe.fingerprint(text or ""), text
 
 
 def matches(stored, queries, k):
@@ -340,24 +315,17 @@ def test_shards_answer_as_brute_force_does(spark, tmp_path, bits, k):
     stored, queries = rows[:300], rows[250:]
     path = str(tmp_path / "shards") if bits == 64 else (tmp_path / "shards").as_uri()
     manifest = fps.pack_shards(frame(spark, stored), path, id="id", k=k, shards=3)
-    assert (
-        len(manifest["shards"]) == 3 and sum(shard["rows"] for shard in manifest["shards"]) == 300
-    )
-    assert [shard["first"] for shard in manifest["shards"]] == sorted(
-        shard["first"] for shard in manifest["shards"]
-    )
+    shards = manifest["shards"]
+    assert len(shards) == 3 and sum(shard["rows"] for shard in shards) == 300
+    firsts = [shard["first"] for shard in shards]
+    assert firsts == sorted(firsts)
     first = min(bytes(row) for row in stored)
-    assert manifest["shards"][0]["first"] == first.hex()
-    width = bits // 8
-    found = [
-        (as_bytes(query, width), as_bytes(other, width), distance)
-        for query, other, distance in collected(fps.match(frame(spark, queries), path, k))
-    ]
+    assert firsts[0] == first.hex()
+    found = of_bytes(fps.match(frame(spark, queries), path, k), bits // 8)
     assert found == matches(stored, queries, k) and len(found) > 300
-    one = fpstore.open(str(tmp_path / "shards" / manifest["shards"][0]["name"]))
-    assert {int(id) for id in one.ids(first)} == {
-        place for place, row in enumerate(stored) if bytes(row) == first
-    }
+    one = fpstore.open(str(tmp_path / "shards" / shards[0]["name"]))
+    places = {place for place, row in enumerate(stored) if bytes(row) == first}
+    assert {int(id) for id in one.ids(first)} == places
     with pytest.raises(fpstore.ExistsError):
         fps.pack_shards(frame(spark, stored), path)
     again = fps.pack_shards(frame(spark, queries), path, k=k, shards=2, replace=True)
@@ -409,10 +377,9 @@ def test_names_are_ids_wherever_numbers_are(spark, tmp_path):
         model.setdefault(int.from_bytes(bytes(row), "big"), []).append(name)
     assert held == {one: sorted(all_of, key=str.encode) for one, all_of in model.items()}
     # A row without an id is told, and not passed over.
+    some = df.withColumn("name", F.when(F.col("rank") > 5, F.col("name")))
     with pytest.raises(Exception, match="null"):
-        fps.near_pairs(
-            df.withColumn("name", F.when(F.col("rank") > 5, F.col("name"))), k=3, id="name"
-        ).collect()
+        fps.near_pairs(some, k=3, id="name").collect()
 
 
 class Killing:
@@ -474,14 +441,9 @@ def test_an_executor_killed_in_each_stage_changes_nothing(spark, tmp_path, by_va
     assert {id: (kept, distance) for id, kept, distance in found} == naive_stars(edges)
     path = str(tmp_path / "shards")
     manifest = fps.pack_shards(df, path, k=3, shards=2, report=killing)
-    assert {entry.name for entry in pathlib.Path(path).iterdir()} == {
-        shard["name"] for shard in manifest["shards"]
-    } | {"shards.json"}
-    found = [
-        (as_bytes(query, 8), as_bytes(other, 8), distance)
-        for query, other, distance in collected(fps.match(df, path, 3, report=killing))
-    ]
-    assert found == matches(rows, rows, 3)
+    left = {entry.name for entry in pathlib.Path(path).iterdir()}
+    assert left == {shard["name"] for shard in manifest["shards"]} | {"shards.json"}
+    assert of_bytes(fps.match(df, path, 3, report=killing), 8) == matches(rows, rows, 3)
     killed = sorted(mark.name for mark in marks.iterdir())
     assert killed == [
         "clusters-stars",
@@ -498,9 +460,8 @@ def test_an_executor_killed_in_each_stage_changes_nothing(spark, tmp_path, by_va
 def test_wrong_arguments_say_what_would_be_right(spark, tmp_path):
     from fpstore import spark as fps
 
-    df = spark.createDataFrame(
-        [(1, 2.0, "x", 5)], "id bigint, share double, name string, narrow int"
-    )
+    row = (1, 2.0, "x", 5)
+    df = spark.createDataFrame([row], "id bigint, share double, name string, narrow int")
     for call, error, words in [
         (lambda: fps.near_pairs(df), ValueError, "there is no column 'fingerprint'"),
         (lambda: fps.near_pairs(df, "share"), TypeError, "fingerprints are int"),
@@ -510,11 +471,7 @@ def test_wrong_arguments_say_what_would_be_right(spark, tmp_path):
         (lambda: fps.fingerprint(df, "share"), TypeError, "texts are string"),
         (lambda: fps.dedup(df), ValueError, "give text, or fingerprint"),
         (lambda: fps.dedup(df, fingerprint="id"), ValueError, "give k"),
-        (
-            lambda: fps.match(df, str(tmp_path), fingerprint="id"),
-            fpstore.NotFoundError,
-            "pack_shards writes it",
-        ),
+        (lambda: fps.match(df, tmp_path, 3, "id"), fpstore.NotFoundError, "pack_shards writes it"),
         (lambda: fps.clusters(df), ValueError, "there is no column 'a'"),
     ]:
         with pytest.raises(error, match=words):
@@ -538,51 +495,29 @@ def test_the_jobs_clean_pack_and_match_and_log_their_stages(spark, tmp_path, cap
     order = sorted(range(len(all_of)), key=lambda place: names[place])
     fates = naive_dedup([all_of[place] for place in order], recipe, recipe.k)
     in_order = sorted(names)
-    run_job(
-        "dedup",
-        tmp_path / "in",
-        tmp_path / "out",
-        "--format",
-        "json",
-        "--id",
-        "name",
-        "--text",
-        "body",
-        "--recipe",
-        "simhash-64-chars",
-    )
+    options = "--format json --id name --text body --recipe simhash-64-chars"
+    run_job("dedup", tmp_path / "in", tmp_path / "out", *options.split())
     kept = spark.read.parquet(str(tmp_path / "out" / "kept"))
     assert sorted(kept.columns) == ["body", "name"]
-    assert {row.name for row in kept.collect()} == {
-        in_order[id] for id, (*_, why) in fates.items() if why is None
-    }
-    removed = {
-        tuple(row) for row in spark.read.parquet(str(tmp_path / "out" / "removed")).collect()
-    }
-    assert removed == {
+    stay = {in_order[id] for id, (*_, why) in fates.items() if why is None}
+    assert {row.name for row in kept.collect()} == stay
+    removed = spark.read.parquet(str(tmp_path / "out" / "removed"))
+    assert set(collected(removed)) == {
         (in_order[id], in_order[other], distance, why)
         for id, (other, distance, why) in fates.items()
         if why
     }
     said = [record.getMessage() for record in caplog.records]
-    assert any(
-        line.startswith("near_pairs: join: ")
-        and "rows in" in line
-        and "bytes" in line
-        and "s of CPU" in line
-        for line in said
-    )
+    joins = [line for line in said if line.startswith("near_pairs: join: ")]
+    assert any(all(of in line for of in ("rows in", "bytes", "s of CPU")) for line in joins)
     assert any("removed " in line and line.endswith(" s") for line in said)
 
     rows = clustered(300, 64, seed=6)
     frame(spark, rows).write.parquet(str(tmp_path / "prints"))
     run_job("pack_shards", tmp_path / "prints", tmp_path / "shards", "--id", "id", "--count", 2)
     run_job("match", tmp_path / "prints", tmp_path / "shards", tmp_path / "found", "-k", 3)
-    found = spark.read.parquet(str(tmp_path / "found")).collect()
-    assert [
-        (as_bytes(query, 8), as_bytes(other, 8), distance) for query, other, distance in found
-    ] == matches(rows, rows, 3)
+    found = spark.read.parquet(str(tmp_path / "found"))
+    assert of_bytes(found, 8) == matches(rows, rows, 3)
     said = [record.getMessage() for record in caplog.records]
-    assert any(line.startswith("packed 300 rows in 2 shards") for line in said) and any(
-        line.startswith("match: answer") for line in said
-    )
+    for words in ("packed 300 rows in 2 shards", "match: answer"):
+        assert any(line.startswith(words) for line in said)

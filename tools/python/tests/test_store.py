@@ -39,6 +39,11 @@ def number(row):
     return int.from_bytes(bytes(row), "big")
 
 
+def numbers_of(column):
+    """The fingerprints of a column of Arrow as numbers."""
+    return [one if isinstance(one, int) else number(one) for one in column.to_pylist()]
+
+
 def distances(rows, row):
     return np.unpackbits(rows ^ row, axis=1).sum(axis=1)
 
@@ -91,36 +96,23 @@ def test_joins_and_clusters_are_exact(tmp_path, bits):
     a, b = fpstore.open(tmp_path / "a"), fpstore.open(tmp_path / "b")
 
     def pairs(table):
-        columns = [table.column(name).to_pylist() for name in ["a", "b"]]
-        values = [
-            [v if isinstance(v, int) else int.from_bytes(v, "big") for v in column]
-            for column in columns
-        ]
-        return sorted(zip(*values, table.column("distance").to_pylist()))
+        ends = [numbers_of(table.column(name)) for name in ["a", "b"]]
+        return sorted(zip(*ends, table.column("distance").to_pylist()))
 
     within = []
-    for i, row in enumerate(rows):
+    for row in rows:
         far = distances(rows, row)
         within += [(number(row), number(rows[j]), int(far[j])) for j in np.flatnonzero(far <= 4)]
-    assert pairs(a.self_join(4).to_pyarrow()) == sorted(
-        pair for pair in within if pair[0] < pair[1]
-    )
+    ascending = sorted(pair for pair in within if pair[0] < pair[1])
+    assert pairs(a.self_join(4).to_pyarrow()) == ascending
     some = {number(row) for row in rows[:50]}
     assert pairs(a.join(b, 4).to_pyarrow()) == sorted(pair for pair in within if pair[1] in some)
 
     table = a.dedup(4).to_pyarrow()
-    assert table.num_rows == len(rows) and table.column_names == [
-        "fingerprint",
-        "cluster",
-        "representative",
-        "kept",
-    ]
-    cluster = {
-        v if isinstance(v, int) else int.from_bytes(v, "big"): c
-        for v, c in zip(
-            table.column("fingerprint").to_pylist(), table.column("cluster").to_pylist()
-        )
-    }
+    assert table.num_rows == len(rows)
+    assert table.column_names == ["fingerprint", "cluster", "representative", "kept"]
+    fingerprints = numbers_of(table.column("fingerprint"))
+    cluster = dict(zip(fingerprints, table.column("cluster").to_pylist()))
     assert all(cluster[x] == cluster[y] for x, y, _ in within)
     assert sum(table.column("kept").to_pylist()) == len(set(cluster.values()))
 
@@ -131,9 +123,8 @@ def test_ids_belong_to_their_fingerprints(tmp_path):
     store = fpstore.open(tmp_path / "store")
     assert store.has_ids
     assert store.ids(7).tolist() == [10, 12] and store.ids(8).tolist() == []
-    offsets, fingerprints, far, id_offsets, ids = store.search_batch(
-        np.array([3, 9], dtype=np.uint64), 2, ids=True
-    )
+    queries = np.array([3, 9], dtype=np.uint64)
+    _, fingerprints, _, id_offsets, ids = store.search_batch(queries, 2, ids=True)
     for i in range(len(fingerprints)):
         own = ids[int(id_offsets[i]) : int(id_offsets[i + 1])]
         assert own.tolist() == store.ids(fingerprints[i]).tolist()
@@ -149,24 +140,19 @@ def test_a_batch_as_arrow_is_the_batch_in_arrays(tmp_path, bits):
     store = fpstore.open(tmp_path / "store")
     # Of the queries in between many find nothing.
     queries = native(np.concatenate([uniform(12, bits, 500), rows[:1000], uniform(13, bits, 7)]))
-    offsets, fingerprints, far, id_offsets, own = store.search_batch(
-        queries, 4, ids=True, threads=3
-    )
+    arrays = store.search_batch(queries, 4, ids=True, threads=3)
+    offsets, fingerprints, far, id_offsets, own = arrays
     table = store.search_batch(queries, 4, ids=True, arrow=True).to_pyarrow()
     assert table.column_names == ["query", "fingerprint", "distance", "ids"]
-    assert (
-        table.column("query").to_pylist()
-        == np.repeat(np.arange(len(queries)), np.diff(offsets.astype(int))).tolist()
-    )
+    places = np.repeat(np.arange(len(queries)), np.diff(offsets.astype(int)))
+    assert table.column("query").to_pylist() == places.tolist()
     plain = [bytes(one) for one in fingerprints] if bits > 64 else fingerprints.tolist()
     assert table.column("fingerprint").to_pylist() == plain
     assert table.column("distance").to_pylist() == far.tolist()
     lists = [own[a:b].tolist() for a, b in zip(id_offsets.astype(int), id_offsets.astype(int)[1:])]
     assert table.column("ids").to_pylist() == lists
-    assert (
-        lists == [store.ids(one if bits <= 64 else bytes(one)).tolist() for one in fingerprints]
-        and max(map(len, lists)) > 1
-    )
+    each = [store.ids(one if bits <= 64 else bytes(one)).tolist() for one in fingerprints]
+    assert lists == each and max(map(len, lists)) > 1
     without = store.search_batch(queries, 4, arrow=True).to_pyarrow()
     assert without.equals(table.drop_columns("ids"))
     nothing = store.search_batch(queries[:0], 4, ids=True, arrow=True).to_pyarrow()
@@ -180,11 +166,10 @@ def test_large_answers_come_in_several_batches(tmp_path):
     store = fpstore.open(tmp_path / "store")
     queries = np.array([2**63, 5, 2**63 + 2**40, 6], dtype=np.uint64)
     table = store.search_batch(queries, 17, ids=True, arrow=True).to_pyarrow()
-    offsets, fingerprints, far, _, ids = store.search_batch(queries, 17, ids=True)
+    offsets, fingerprints, _, _, ids = store.search_batch(queries, 17, ids=True)
     assert table.num_rows == int(offsets[-1]) > 3 * 2**16 and table.column("query").num_chunks > 3
-    assert np.array_equal(
-        table.column("query").to_numpy(), np.repeat(np.arange(4), np.diff(offsets.astype(int)))
-    )
+    places = np.repeat(np.arange(4), np.diff(offsets.astype(int)))
+    assert np.array_equal(table.column("query").to_numpy(), places)
     assert np.array_equal(table.column("fingerprint").to_numpy(), fingerprints)
     assert table.column("ids").combine_chunks().values.to_pylist() == ids.tolist()
     assert np.array_equal(ids, 69_999 - fingerprints)
@@ -194,9 +179,8 @@ def test_chunks_are_packed_as_one_array(tmp_path):
     rows = native(uniform(5, 64, 5000))
     ids = np.arange(5000, dtype=np.uint64)
     fpstore.pack(tmp_path / "one", rows, ids=ids)
-    fpstore.pack(
-        tmp_path / "many", ((rows[i : i + 700], ids[i : i + 700]) for i in range(0, 5000, 700))
-    )
+    pieces = ((rows[i : i + 700], ids[i : i + 700]) for i in range(0, 5000, 700))
+    fpstore.pack(tmp_path / "many", pieces)
     one, many = fpstore.open(tmp_path / "one"), fpstore.open(tmp_path / "many")
     assert np.array_equal(one.fingerprints(), many.fingerprints())
     assert one.ids(int(rows[4999])).tolist() == many.ids(int(rows[4999])).tolist()
@@ -207,18 +191,16 @@ def test_chunks_are_packed_as_one_array(tmp_path):
 def test_arrow_is_read_and_written(tmp_path):
     pa = pytest.importorskip("pyarrow")
     rows = uniform(6, 256, 1000)
-    column = pa.chunked_array(
-        [pa.array([bytes(row) for row in part], pa.binary(32)) for part in [rows[:300], rows[300:]]]
-    )
+    parts = [[bytes(row) for row in part] for part in [rows[:300], rows[300:]]]
+    column = pa.chunked_array([pa.array(part, pa.binary(32)) for part in parts])
     fpstore.pack(tmp_path / "wide", column, k=20)
     store = fpstore.open(tmp_path / "wide")
     assert np.array_equal(store.fingerprints(), np.unique(rows, axis=0))
     offsets, _, _ = store.search_batch(column.chunk(0).slice(5, 7), 0)
     assert len(offsets) == 8 and offsets[-1] == 7
     numbers = native(uniform(6, 64, 1000))
-    fpstore.pack(
-        tmp_path / "narrow", pa.array(numbers), ids=pa.array(np.arange(1000, dtype=np.uint64))
-    )
+    ids = pa.array(np.arange(1000, dtype=np.uint64))
+    fpstore.pack(tmp_path / "narrow", pa.array(numbers), ids=ids)
     assert np.array_equal(fpstore.open(tmp_path / "narrow").fingerprints(), np.unique(numbers))
     with pytest.raises(ValueError, match="1 nulls"):
         fpstore.pack(tmp_path / "x", pa.array([1, None], pa.uint64()))
@@ -250,21 +232,14 @@ def test_a_row_of_an_array_is_a_fingerprint(tmp_path, bits):
     store.refresh()
     assert number(new) in store and number(rows[4]) not in store
     wide = np.zeros(2 * bits // 8, np.uint8)
-    for bad in [
-        rows,
-        wide,
-        rows[0][:-1],
-        rows[0].astype(np.uint16),
-        rows[0].astype(float),
-        np.zeros(5, np.uint64),
-    ]:
+    of_other_types = [rows[0].astype(np.uint16), rows[0].astype(float), np.zeros(5, np.uint64)]
+    for bad in [rows, wide, rows[0][:-1], *of_other_types]:
         with pytest.raises(ValueError, match=f"is no fingerprint of {bits} bits"):
             store.search(bad, 3)
     if bits <= 64:
         # Without dimensions it is a number.
-        assert number(rows[0]) in [
-            one for _, one in as_list(store.search(np.array(number(rows[0]), np.uint64), 0))
-        ]
+        scalar = np.array(number(rows[0]), np.uint64)
+        assert number(rows[0]) in [one for _, one in as_list(store.search(scalar, 0))]
 
 
 @pytest.mark.parametrize("bits", WIDTHS)
@@ -281,10 +256,8 @@ def test_arrays_in_pieces_are_copied(tmp_path, bits):
     if bits >= 64:
         words = rows.view(">u8").astype(np.uint64)
         # In one piece, but at an odd address.
-        unaligned = (
-            np.frombuffer(b"x" + words.tobytes(), np.uint8)[1:].view(np.uint64).reshape(words.shape)
-        )
-        arrays += [np.asfortranarray(words), unaligned]
+        behind = np.frombuffer(b"x" + words.tobytes(), np.uint8)[1:]
+        arrays += [np.asfortranarray(words), behind.view(np.uint64).reshape(words.shape)]
     if bits <= 64:
         arrays.append(np.repeat(native(rows), 2)[::2])
     for number_of, array in enumerate(arrays):
@@ -406,9 +379,8 @@ with fpstore.open_writer(sys.argv[1], durability="immediate") as writer:
         print("done", flush=True)
 """
     command = [sys.executable, "-c", write, str(path)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as writer:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, text=True) as writer:
         for number in (1 << 20, 1 << 40, 1 << 60):
             queries = np.array([number], dtype=np.uint64)
             assert store.search(number, 0)[0].tolist() == []
@@ -446,9 +418,8 @@ def test_insertions_have_a_time(tmp_path):
                 writer.insert(5, 5, at=wrong)
         with pytest.raises(TypeError):
             writer.insert(5, 5, at="yesterday")
-    begins = sorted(
-        segment["window"] for segment in fpstore.open(tmp_path / "windows").stat()["segments"]
-    )
+    segments = fpstore.open(tmp_path / "windows").stat()["segments"]
+    begins = sorted(segment["window"] for segment in segments)
     assert begins[:2] == [7200, 36_000] and len(begins) == 3 and abs(begins[2] - time.time()) < 7200
     with fpstore.create(tmp_path / "none", k=3) as writer:
         with pytest.raises(ValueError, match="no windows"):
@@ -482,9 +453,8 @@ def test_stores_are_shared_by_threads_forks_and_pickles(tmp_path):
     child = os.fork()
     if child == 0:
         offsets, _, _ = store.search_batch(rows[:200])
-        os._exit(
-            0 if np.diff(offsets.astype(int)).tolist() == [len(want) for want in wanted] else 1
-        )
+        counts = np.diff(offsets.astype(int)).tolist()
+        os._exit(0 if counts == [len(want) for want in wanted] else 1)
     assert os.waitpid(child, 0)[1] == 0
 
 
@@ -520,11 +490,13 @@ try:
 except KeyboardInterrupt:
     sys.exit(7)
 """
+
     # Who runs the tests may ignore the signal, as shells do for what they start in the background.
-    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, preexec_fn=heed
-    )
+    def heed():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    command = [sys.executable, "-c", program]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=heed)
     process.stdout.readline()
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)

@@ -24,9 +24,8 @@ def test_many_are_those_of_one(tmp_path):
         else:
             own = fingerprints.tolist()
         assert own == [one[i] for i in places]
-        assert np.array_equal(
-            recipe.fingerprints([text.encode() for text in texts])[0], fingerprints
-        )
+        encoded = [text.encode() for text in texts]
+        assert np.array_equal(recipe.fingerprints(encoded)[0], fingerprints)
         pa = pytest.importorskip("pyarrow")
         for kind in [pa.string(), pa.large_string(), pa.string_view(), pa.binary()]:
             assert np.array_equal(recipe.fingerprints(pa.array(texts, kind))[0], fingerprints)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""`fpstore corpus dedup` beside Python packages that remove near duplicates, on the same file in
+r"""`fpstore corpus dedup` beside Python packages that remove near duplicates, on the same file in
 the same run: one table.
 
     python3 -m venv venv && venv/bin/pip install rensa gaoya orjson zstandard
     cargo run --release -p fpstore-cli --example documents 200000 > corpus.jsonl.zst
-    venv/bin/python tools/text/benches/corpus_peers.py corpus.jsonl.zst --program target/release/fpstore
+    venv/bin/python tools/text/benches/corpus_peers.py corpus.jsonl.zst \
+        --program target/release/fpstore
 
 Each tool reads the file, makes word 3-grams, and writes what is kept to a file of the same kind, in
 a process of its own; the tools take turns, in `--rounds` rounds, of which the best is shown. Time
@@ -77,9 +78,8 @@ def run_rensa(path, out):
     def keeps(documents):
         sets = [features(document["text"]) for document in documents]
         hashes = rensa.RMinHash.from_token_sets(sets, 128, 1)
-        return deduplicator.add_pairs(
-            [(document["id"], one) for document, one in zip(documents, hashes)]
-        )
+        pairs = [(document["id"], one) for document, one in zip(documents, hashes)]
+        return deduplicator.add_pairs(pairs)
 
     write_kept(path, out, keeps)
 
@@ -111,14 +111,8 @@ PEERS = {"rensa": run_rensa, "gaoya": run_gaoya}
 
 
 def is_there(name):
-    return (
-        subprocess.run(
-            [sys.executable, "-c", f"import {name}, orjson, zstandard"],
-            capture_output=True,
-            check=False,
-        ).returncode
-        == 0
-    )
+    command = [sys.executable, "-c", f"import {name}, orjson, zstandard"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def measured(command):
@@ -137,6 +131,11 @@ def names_of(path):
     return {document["id"] for _, documents in batches(path) for document in documents}
 
 
+def counts_of(names, kinds):
+    """How many names there are of each kind."""
+    return [sum(name.startswith(kind) for name in names) for kind in kinds]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpus", help="what the example `documents` has written")
@@ -153,34 +152,19 @@ def main():
         PEERS[arguments.run[0]](arguments.corpus, arguments.run[1])
         return
     everything = names_of(arguments.corpus)
-    with tempfile.TemporaryDirectory(
-        dir=os.path.dirname(os.path.abspath(arguments.corpus))
-    ) as directory:
+    beside = os.path.dirname(os.path.abspath(arguments.corpus))
+    with tempfile.TemporaryDirectory(dir=beside) as directory:
         tools = {}
         for recipe in arguments.recipe or ["onebit-256", "simhash-64"]:
             out = os.path.join(directory, recipe)
             kept = os.path.join(out, "documents", os.path.basename(arguments.corpus))
-            command = [
-                arguments.program,
-                "corpus",
-                "dedup",
-                arguments.corpus,
-                "--id",
-                "id",
-                "--quiet",
-                "--recipe",
-                recipe,
-                "-o",
-                out,
-            ]
+            options = ["--id", "id", "--quiet", "--recipe", recipe, "-o", out]
+            command = [arguments.program, "corpus", "dedup", arguments.corpus, *options]
             tools[f"fpstore, {recipe}"] = (command, out, kept)
         for peer in filter(is_there, PEERS):
             out = os.path.join(directory, peer)
-            tools[peer] = (
-                [sys.executable, __file__, arguments.corpus, "--run", peer, out],
-                out,
-                out,
-            )
+            command = [sys.executable, __file__, arguments.corpus, "--run", peer, out]
+            tools[peer] = (command, out, out)
         best, found = {}, {}
         for _ in range(arguments.rounds):
             for name, (command, out, kept) in tools.items():
@@ -188,12 +172,9 @@ def main():
                 if name not in best or figures[1] + figures[2] < best[name][1] + best[name][2]:
                     best[name] = figures
                 removed = everything - names_of(kept)
-                found[name] = [
-                    sum(one.startswith(kind) for one in removed)
-                    for kind in ("equal", "near", "own")
-                ]
+                found[name] = counts_of(removed, ("equal", "near", "own"))
                 shutil.rmtree(out) if os.path.isdir(out) else os.remove(out)
-    planted = [sum(one.startswith(kind) for one in everything) for kind in ("equal", "near")]
+    planted = counts_of(everything, ("equal", "near"))
     print("| tool | user s | system s | clock s | MiB | equal found | near found | wrong |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for name, (clock, user, system, mib) in best.items():

@@ -38,12 +38,11 @@ CHINESE = (
 def made(words, join, per_text, count):
     """Texts whose words have the frequencies of real ones."""
     draw = random.Random(1)
-    return [
-        join.join(
-            words[i % len(words)] if i % 3 == 0 else draw.choice(words) for i in range(per_text)
-        )
-        for _ in range(count)
-    ]
+
+    def word(i):
+        return words[i % len(words)] if i % 3 == 0 else draw.choice(words)
+
+    return [join.join(word(i) for i in range(per_text)) for _ in range(count)]
 
 
 def texts_of(path, language):
@@ -108,18 +107,14 @@ def peers():
 
         # It gives no signatures, so what is measured is an index that takes the texts.
         index = {
-            ascii: SimHashStringIndex(
-                64, 6, 3, "word" if ascii else "char", True, (3, 3) if ascii else (4, 4)
-            )
-            for ascii in (True, False)
+            True: SimHashStringIndex(64, 6, 3, "word", True, (3, 3)),
+            False: SimHashStringIndex(64, 6, 3, "char", True, (4, 4)),
         }
-        found.append(
-            (
-                "gaoya SimHash, inserted in its index",
-                False,
-                lambda of: index[of.isascii()].insert_document(1, of),
-            )
-        )
+
+        def insert(of):
+            return index[of.isascii()].insert_document(1, of)
+
+        found.append(("gaoya SimHash, inserted in its index", False, insert))
     except ImportError:
         pass
     return found
@@ -153,17 +148,7 @@ def own(texts, program):
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         file.write("\n".join(text.replace("\n", " ") for text in texts))
         file.flush()
-        cargo = [
-            "cargo",
-            "run",
-            "-q",
-            "--release",
-            "--locked",
-            "-p",
-            "fpstore-text",
-            "--example",
-            "throughput",
-        ]
+        cargo = "cargo run -q --release --locked -p fpstore-text --example throughput".split()
         command = [program] if program else cargo
         settings = dict(os.environ, FPSTORE_TEXTS=file.name, FPSTORE_THREADS="2", FPSTORE_JSON="1")
         run = subprocess.run(

@@ -32,10 +32,12 @@ def dedup(
     (`fingerprint`, and k), there are no exact duplicates: equal fingerprints are near, with
     distance 0.
 
-    Ids are distinct, bigint or string. What is kept of the rows is ``df.join(fates.where("why is
-    null"), "id", "left_semi")``. `df` is read once, and once more for ids that are strings:
-    fingerprints and clusters are persisted until ``spark.catalog.clearCache()``, or the end of the
-    session.
+    Ids are distinct, bigint or string. What is kept of the rows is
+
+        df.join(fates.where("why is null"), "id", "left_semi")
+
+    `df` is read once, and once more for ids that are strings: fingerprints and clusters are
+    persisted until ``spark.catalog.clearCache()``, or the end of the session.
     """
     from pyspark.sql import functions as F
 
@@ -45,17 +47,9 @@ def dedup(
     if names:
         numbers = frames.numbers_of(df.select(id))
         rows = frames.numbered(df.select(id, fingerprint if text is None else text), [id], numbers)
-        options = dict(
-            fingerprint=fingerprint,
-            recipe=recipe,
-            k=k,
-            kind=kind,
-            bits=bits,
-            tasks=tasks,
-            local_edges=local_edges,
-            report=report,
-        )
-        return frames.named(dedup(rows, id=id, text=text, **options), ["id", "kept"], numbers)
+        what = dict(id=id, text=text, fingerprint=fingerprint, recipe=recipe, k=k, kind=kind)
+        how = dict(bits=bits, tasks=tasks, local_edges=local_edges, report=report)
+        return frames.named(dedup(rows, **what, **how), ["id", "kept"], numbers)
     if text is not None:
         recipe = recipe if isinstance(recipe, Recipe) else Recipe(recipe)
         k, bits = recipe.k if k is None else k, recipe.bits
@@ -88,13 +82,6 @@ def dedup(
     is_first, is_kept = F.col("id") == F.col("first"), F.col("id") == F.col("kept")
     fates = documents.select("id", "first").join(of_signed, "first", "left")
     fates = fates.withColumn("kept", F.coalesce("kept", "first"))
-    return fates.select(
-        "id",
-        "kept",
-        F.when(is_kept, F.lit(None))
-        .when(is_first, F.col("distance"))
-        .otherwise(F.lit(0))
-        .cast("int")
-        .alias("distance"),
-        F.when(~is_first, F.lit("exact")).when(~is_kept, F.lit("near")).alias("why"),
-    )
+    distance = F.when(is_kept, F.lit(None)).when(is_first, F.col("distance")).otherwise(F.lit(0))
+    why = F.when(~is_first, F.lit("exact")).when(~is_kept, F.lit("near"))
+    return fates.select("id", "kept", distance.cast("int").alias("distance"), why.alias("why"))

@@ -23,7 +23,8 @@ def bits_of(df, column, bits):
         return told
     if kind != "binary":
         raise TypeError(
-            f"the column {column!r} is {kind}; fingerprints are int (32 bits), bigint (64) or binary (128, 256)"
+            f"the column {column!r} is {kind}; fingerprints are int (32 bits), bigint (64) or "
+            "binary (128, 256)"
         )
     if bits is None:
         first = df.where(F.col(column).isNotNull()).select(F.length(column)).first()
@@ -125,9 +126,8 @@ def array(column, bits):
         return native(column, bits).to_numpy()
     column = native(column, bits)
     width = bits // 8
-    return np.frombuffer(column.buffers()[1], dtype=np.uint8)[column.offset * width :][
-        : len(column) * width
-    ].reshape(-1, width)
+    data = np.frombuffer(column.buffers()[1], dtype=np.uint8)[column.offset * width :]
+    return data[: len(column) * width].reshape(-1, width)
 
 
 def unsigned(column):

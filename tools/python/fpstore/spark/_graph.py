@@ -31,34 +31,25 @@ def clusters(pairs, kind="star", *, local_edges=LOCAL_EDGES, report=None):
         raise ValueError(f'kind is "star" or "components", not {kind!r}')
     if any([frames.are_names(pairs, column) for column in ("a", "b")]):
         numbers = frames.numbers_of(pairs.select("a").union(pairs.select("b")))
-        decided = clusters(
-            frames.numbered(pairs, ["a", "b"], numbers),
-            kind,
-            local_edges=local_edges,
-            report=report,
-        )
+        rows = frames.numbered(pairs, ["a", "b"], numbers)
+        decided = clusters(rows, kind, local_edges=local_edges, report=report)
         return frames.named(decided, ["id", "kept"], numbers)
     if kind == "components":
         from pyspark.sql import functions as F
 
         roots = components(pairs, local_edges=local_edges, report=report)
-        return roots.select(
-            "id", F.col("component").alias("kept"), F.lit(None).cast("int").alias("distance")
-        )
+        unknown = F.lit(None).cast("int")
+        return roots.select("id", F.col("component").alias("kept"), unknown.alias("distance"))
     pairs = pairs.select("a", "b", "distance").persist()
     try:
         if pairs.count() <= local_edges:
             whole = pairs.repartition(1)
         else:
             roots = components(pairs, local_edges=local_edges, report=report)
-            whole = (
-                pairs.join(roots, pairs.a == roots.id)
-                .select("a", "b", "distance", "component")
-                .repartition("component")
-            )
-        decided = whole.mapInArrow(
-            _Stars(stage(report, "clusters: stars")), "id bigint, kept bigint, distance int"
-        )
+            rooted = pairs.join(roots, pairs.a == roots.id)
+            whole = rooted.select("a", "b", "distance", "component").repartition("component")
+        decide = _Stars(stage(report, "clusters: stars"))
+        decided = whole.mapInArrow(decide, "id bigint, kept bigint, distance int")
         # The pairs are needed until this has been computed.
         decided = decided.persist()
         decided.count()
@@ -141,9 +132,8 @@ class _Stars:
         a, b = (frames.unsigned(rows.column(name).combine_chunks()) for name in ("a", "b"))
         distances = rows.column("distance").combine_chunks().view(pa.uint32())
         ids, kept, distances = native_stars(a, b, distances)
-        decided = pa.table(
-            {"id": ids, "kept": kept, "distance": pa.array(distances).cast(pa.int32())}
-        )
+        distances = pa.array(distances).cast(pa.int32())
+        decided = pa.table({"id": ids, "kept": kept, "distance": distances})
         task.rows_out = decided.num_rows
         yield from decided.to_batches(max_chunksize=1 << 16)
         task.done()

@@ -10,12 +10,15 @@ from .._native import Census, Exchange
 from . import _frames as frames
 from ._report import stage
 
-#: Bytes of fingerprints and ids that are sent together. What is sent of a partition must not depend on the order of its rows, since Spark fails a job whose
-#: stage has another output when it runs again: so rows are sorted here, and where a partition has more, by Spark before, which takes several times as long.
+#: Bytes of fingerprints and ids that are sent together. What is sent of a partition must not depend
+#: on the order of its rows, since Spark fails a job whose stage has another output when it runs
+#: again: so rows are sorted here, and where a partition has more, by Spark before, which takes
+#: several times as long.
 TOGETHER_BYTES = 1 << 26
 #: Bytes of fingerprints and ids that a task receives, about.
 TASK_BYTES = 1 << 25
-#: Share of the rows of a partition from which on a census tells of a cell. What is passed over is less than twice this share of all.
+#: Share of the rows of a partition from which on a census tells of a cell. What is passed over is
+#: less than twice this share of all.
 TOLD_SHARE = 2.0**-14
 
 
@@ -39,9 +42,8 @@ def near_pairs(
     if id is not None and frames.are_names(df, id):
         numbers = frames.numbers_of(df.where(df[fingerprint].isNotNull()).select(id))
         rows = frames.numbered(df.select(id, fingerprint), [id], numbers)
-        pairs = near_pairs(
-            rows, fingerprint, k, id, bits=bits, parts=parts, tasks=tasks, report=report
-        )
+        options = dict(bits=bits, parts=parts, tasks=tasks, report=report)
+        pairs = near_pairs(rows, fingerprint, k, id, **options)
         return frames.named(pairs, ["a", "b"], numbers)
     # Wrong arguments are refused here, and not by a task.
     tables = Exchange(0, k, bits=bits, parts=parts, tasks=tasks or 1).tables
@@ -73,11 +75,8 @@ def _plan(rows, arguments, tables, tasks, report):
     row_bytes = _row_bytes(rows, bits)
     counter = _Counter(arguments, stage(report, "near_pairs: count"))
     counted = rows.select("fingerprint").mapInArrow(counter, "of int, cell int, rows bigint")
-    cells = (
-        counted.groupBy("of", "cell")
-        .agg(F.sum("rows").alias("rows"), F.max("rows").alias("most"))
-        .collect()
-    )
+    sums = [F.sum("rows").alias("rows"), F.max("rows").alias("most")]
+    cells = counted.groupBy("of", "cell").agg(*sums).collect()
     count = sum(row.rows for row in cells if row.of < 0)
     # What the partitions did not tell of.
     hidden = int(count * TOLD_SHARE)
@@ -85,9 +84,8 @@ def _plan(rows, arguments, tables, tasks, report):
         (row.of, row.cell, row.rows + hidden) for row in cells if row.of >= 0 and row.rows >= hidden
     )
     if tasks is None:
-        tasks = max(
-            2 * frames.parallelism(rows.sparkSession), -(-count * tables * row_bytes // TASK_BYTES)
-        )
+        by_size = -(-count * tables * row_bytes // TASK_BYTES)
+        tasks = max(2 * frames.parallelism(rows.sparkSession), by_size)
     heavy = tuple(list(column) for column in zip(*heavy)) if heavy else None
     exchange = Exchange(count, k, bits=bits, parts=parts, tasks=tasks, heavy=heavy)
     if report is not None:
@@ -121,39 +119,27 @@ class _Counter:
             census.add(frames.native(batch.column("fingerprint"), bits))
         task.rows_in = census.rows
         tables, cells, rows = census.heavy(TOLD_SHARE)
-        all_of = (
-            np.append(tables.astype(np.int32), -1),
-            np.append(cells.astype(np.int32), -1),
-            np.append(rows.astype(np.int64), census.rows),
-        )
+        columns = [
+            pa.array(np.append(tables, -1).astype(np.int32)),
+            pa.array(np.append(cells, -1).astype(np.int32)),
+            pa.array(np.append(rows.astype(np.int64), census.rows)),
+        ]
         task.rows_out = len(rows)
         task.done()
-        yield pa.RecordBatch.from_arrays(
-            [
-                pa.array(column.astype(kind))
-                for column, kind in zip(all_of, (np.int32, np.int32, np.int64))
-            ],
-            ["of", "cell", "rows"],
-        )
+        yield pa.RecordBatch.from_arrays(columns, ["of", "cell", "rows"])
 
 
 class _Sender:
     """Sends the rows of a partition to the tasks that join them."""
 
     def __init__(self, exchange, bits, together, keys, stage):
-        self.exchange, self.bits, self.together, self.keys, self.stage = (
-            exchange,
-            bits,
-            together,
-            keys,
-            stage,
-        )
+        self.exchange, self.bits, self.together = exchange, bits, together
+        self.keys, self.stage = keys, stage
 
     def __call__(self, batches):
         task = self.stage.task()
-        for prints, ids in map(
-            functools.partial(in_order, bits=self.bits), frames.together(batches, self.together)
-        ):
+        pieces = frames.together(batches, self.together)
+        for prints, ids in map(functools.partial(in_order, bits=self.bits), pieces):
             task.rows_in += len(prints)
             for table in range(self.exchange.tables):
                 for batch in frames.read(self.exchange.send(table, prints, ids)):

@@ -35,8 +35,9 @@ class Stage:
 
     def __str__(self):
         return (
-            f"{self.name}: {self.tasks} tasks, {self.rows_in:,} rows in, {self.rows_out:,} out, {self.bytes:,} bytes, "
-            f"{self.cpu:.1f} s of CPU (longest task {self.longest:.2f} s, median {self.median:.2f} s)"
+            f"{self.name}: {self.tasks} tasks, {self.rows_in:,} rows in, {self.rows_out:,} out, "
+            f"{self.bytes:,} bytes, {self.cpu:.1f} s of CPU "
+            f"(longest task {self.longest:.2f} s, median {self.median:.2f} s)"
         )
 
 
@@ -67,7 +68,8 @@ class Report:
         except Exception:  # Spark Connect has no context.
             self._told = None
         self._names = {}
-        #: What was predicted of the last join: rows_in, rows_sent, amplification, bytes, tasks, splits, skew.
+        #: What was predicted of the last join: rows_in, rows_sent, amplification, bytes, tasks,
+        #: splits, skew.
         self.predicted = {}
 
     def _stage(self, name):
@@ -77,10 +79,8 @@ class Report:
 
     def tasks(self):
         """What each task did."""
-        told = (
-            {} if self._told is None else {(one[0], one[1]): Task(*one) for one in self._told.value}
-        )
-        return list(told.values())
+        told = [] if self._told is None else self._told.value
+        return list({(one[0], one[1]): Task(*one) for one in told}.values())
 
     def stages(self):
         """What each stage did, in the order in which they first ended."""
@@ -92,10 +92,8 @@ class Report:
     def __str__(self):
         lines = [str(stage) for stage in self.stages()]
         if self.predicted:
-            lines.append(
-                "predicted: "
-                + ", ".join(f"{name} {_number(value)}" for name, value in self.predicted.items())
-            )
+            numbers = [f"{name} {_number(value)}" for name, value in self.predicted.items()]
+            lines.append("predicted: " + ", ".join(numbers))
         return "\n".join(lines)
 
 

@@ -15,7 +15,8 @@ from . import _frames as frames
 from ._pairs import keys_of_partitions
 from ._report import stage
 
-#: The file that names the shards of a directory. It is written last, so that what it names is whole.
+#: The file that names the shards of a directory. It is written last, so that what it names is
+#: whole.
 MANIFEST = "shards.json"
 #: Rows of a shard, about, unless their number is given.
 SHARD_ROWS = 1 << 26
@@ -61,9 +62,8 @@ def pack_shards(
     packer = _Packer(
         path, bits, k, (id is not None, names), memory, stage(report, "pack_shards: pack")
     )
-    packed = sorted(
-        ordered.mapInArrow(packer, _SHARD).collect(), key=lambda shard: bytes(shard.first)
-    )
+    packed = ordered.mapInArrow(packer, _SHARD).collect()
+    packed.sort(key=lambda shard: bytes(shard.first))
     manifest = {
         "format": "fpstore shards",
         "version": 1,
@@ -152,14 +152,8 @@ class _Packer:
     """Packs a partition, and copies the store to its place."""
 
     def __init__(self, path, bits, k, ids, memory, stage):
-        self.path, self.bits, self.k, self.ids, self.memory, self.stage = (
-            path,
-            bits,
-            k,
-            ids,
-            memory,
-            stage,
-        )
+        self.path, self.bits, self.k = path, bits, k
+        self.ids, self.memory, self.stage = ids, memory, stage
 
     def __call__(self, batches):
         task, low = self.stage.task(), []
@@ -193,9 +187,8 @@ class _Packer:
             arrow_fs.copy_files(local, place, destination_filesystem=filesystem, use_threads=False)
         task.rows_out, task.bytes = summary["distinct"], summary["bytes"]
         values = [name, min(low), task.rows_in, summary["distinct"], summary["bytes"]]
-        yield pa.RecordBatch.from_arrays(
-            [pa.array([value]) for value in values], ["name", "first", "rows", "distinct", "bytes"]
-        )
+        names = ["name", "first", "rows", "distinct", "bytes"]
+        yield pa.RecordBatch.from_arrays([pa.array([value]) for value in values], names)
         task.done()
 
 
@@ -269,11 +262,8 @@ class _Answerer:
                 some = queries[start : start + TOGETHER]
                 offsets, prints, distances = store.search_batch(some, self.k, threads=1)
                 asked = np.repeat(some, np.diff(offsets.astype(np.int64)), axis=0)
-                columns = [
-                    self._column(asked),
-                    self._column(prints),
-                    pa.array(distances).cast(pa.int32()),
-                ]
+                distances = pa.array(distances).cast(pa.int32())
+                columns = [self._column(asked), self._column(prints), distances]
                 table = pa.table(columns, names=["query", "fingerprint", "distance"])
                 yield from table.to_batches(max_chunksize=1 << 16)
             del store
@@ -282,8 +272,5 @@ class _Answerer:
     def _column(self, values):
         if self.bits <= 64:
             return frames.spark(pa.array(values))
-        return pa.Array.from_buffers(
-            pa.binary(self.bits // 8),
-            len(values),
-            [None, pa.py_buffer(np.ascontiguousarray(values))],
-        ).cast(pa.binary())
+        kind, data = pa.binary(self.bits // 8), pa.py_buffer(np.ascontiguousarray(values))
+        return pa.Array.from_buffers(kind, len(values), [None, data]).cast(pa.binary())

@@ -55,9 +55,8 @@ def columns(recipe, bits, texts, *, exact):
         values[places] = made[0]
         missing = np.ones(len(texts), dtype=bool)
         missing[places] = False
-        prints = pa.array(
-            values.view(np.int32 if bits == 32 else np.int64), type=kind, mask=missing
-        )
+        signed = values.view(np.int32 if bits == 32 else np.int64)
+        prints = pa.array(signed, type=kind, mask=missing)
     else:
         prints = pa.array(_rows(made[0]), type=pa.binary())
         back = np.full(len(texts), -1, dtype=np.int64)
@@ -83,10 +82,8 @@ def prints_of(df, id, text, recipe):
     def run(batches):
         for batch in batches:
             made = columns(recipe, bits, batch.column(text), exact=True)
-            yield pa.RecordBatch.from_arrays(
-                [batch.column(id), *made], ["id", "fingerprint", "exact"]
-            )
+            names = ["id", "fingerprint", "exact"]
+            yield pa.RecordBatch.from_arrays([batch.column(id), *made], names)
 
-    return df.select(id, text).mapInArrow(
-        run, f"id bigint, fingerprint {frames.TYPES[bits]}, exact binary"
-    )
+    schema = f"id bigint, fingerprint {frames.TYPES[bits]}, exact binary"
+    return df.select(id, text).mapInArrow(run, schema)

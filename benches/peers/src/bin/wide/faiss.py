@@ -1,6 +1,7 @@
 """Searches with the binary indexes of FAISS: by one thread, one query after the other, answers
 compared."""
 
+import math
 import sys
 import time
 from pathlib import Path
@@ -37,7 +38,8 @@ def measure(name, index, search, most, note=""):
     times = np.sort(times)
     mean, median, late = times.mean(), times[len(times) // 2], times[len(times) * 99 // 100]
     print(
-        f"{name:<44} mean {mean:>10.1f} us  p50 {median:>10.1f}  p99 {late:>10.1f}  ({len(times)}){note}",
+        f"{name:<44} mean {mean:>10.1f} us  p50 {median:>10.1f}  p99 {late:>10.1f}  "
+        f"({len(times)}){note}",
         flush=True,
     )
 
@@ -63,10 +65,7 @@ if what == "radius":
     for flips in (0, 1, 2, 3):
         hashes = number // (flips + 1) + 1
         width = min(bits // hashes, 24)
-        probes = sum(
-            int(np.prod([width - i for i in range(f)]) / np.prod([i + 1 for i in range(f)]))
-            for f in range(flips + 1)
-        )
+        probes = sum(math.comb(width, flipped) for flipped in range(flips + 1))
         candidates = hashes * probes * len(base) / 2**width
         if hashes >= 2 and width >= 8 and candidates < len(base) / 4:
             best[(hashes, width, flips)] = hashes * probes + candidates
@@ -79,9 +78,8 @@ if what == "radius":
         built = time.perf_counter() - start
         each = (memory() - before) / len(base)
         note = f"  {each:.0f} bytes each, built in {built:.0f} s"
-        measure(
-            f"FAISS multi-hash {hashes} x {width}, {flips} flips", index, within, len(queries), note
-        )
+        name = f"FAISS multi-hash {hashes} x {width}, {flips} flips"
+        measure(name, index, within, len(queries), note)
         del index
 else:
     measure(f"FAISS flat, nearest {number}", flat, nearest, 20)

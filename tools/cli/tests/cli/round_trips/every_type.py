@@ -38,34 +38,19 @@ def types():
         yield f"time32-{unit}", pa.time32(unit), [0, 86399, None, 1, 2, 3]
     for unit in ("us", "ns"):
         yield f"time64-{unit}", pa.time64(unit), [0, 86399999999, None, 1, 2, 3]
+    times = [0, -1, None, 1795000000, 2, 3]
     for unit in ("s", "ms", "us", "ns"):
         for zone in (None, "UTC", "Europe/Berlin", "+05:30"):
-            yield (
-                f"timestamp-{unit}-{(zone or 'none').replace('/', '-')}",
-                pa.timestamp(unit, zone),
-                [0, -1, None, 1795000000, 2, 3],
-            )
-        yield f"duration-{unit}", pa.duration(unit), [0, -1, None, 1795000000, 2, 3]
+            place = (zone or "none").replace("/", "-")
+            yield f"timestamp-{unit}-{place}", pa.timestamp(unit, zone), times
+        yield f"duration-{unit}", pa.duration(unit), times
     # Too far away for 64 bits of nanoseconds.
-    yield (
-        "far",
-        pa.timestamp("us"),
-        [
-            dt.datetime(3000, 1, 1, 1, 2, 3, 4),
-            dt.datetime(1, 1, 1),
-            None,
-            dt.datetime(2026, 1, 1),
-            None,
-            None,
-        ],
-    )
+    late, early = dt.datetime(3000, 1, 1, 1, 2, 3, 4), dt.datetime(1, 1, 1)
+    yield "far", pa.timestamp("us"), [late, early, None, dt.datetime(2026, 1, 1), None, None]
     for precision, scale in ((1, 0), (9, 2), (18, 6), (38, 10)):
         number = decimal.Decimal(7) / 10**scale
-        yield (
-            f"decimal128-{precision}",
-            pa.decimal128(precision, scale),
-            [number, -number, None, number, number, number],
-        )
+        numbers = [number, -number, None, number, number, number]
+        yield f"decimal128-{precision}", pa.decimal128(precision, scale), numbers
     yield "decimal256", pa.decimal256(76, 20), [decimal.Decimal("1.5"), None] * 3
     if hasattr(pa, "decimal32"):
         yield "decimal32", pa.decimal32(9, 2), [decimal.Decimal("1.50"), None] * 3
@@ -85,16 +70,10 @@ def types():
         {"a": 4, "b": ["y"]},
     ]
     yield "struct", struct, structs
-    yield (
-        "map",
-        pa.map_(pa.string(), pa.int32()),
-        [[("a", 1), ("b", None)], [], None, [("c", 2)], [], []],
-    )
-    yield (
-        "nested",
-        pa.list_(pa.map_(pa.string(), struct)),
-        [[[("k", structs[0])]], [], None, [[]], [None], [[("l", None)]]],
-    )
+    maps = [[("a", 1), ("b", None)], [], None, [("c", 2)], [], []]
+    yield "map", pa.map_(pa.string(), pa.int32()), maps
+    nested = [[[("k", structs[0])]], [], None, [[]], [None], [[("l", None)]]]
+    yield "nested", pa.list_(pa.map_(pa.string(), struct)), nested
     if hasattr(pa, "uuid"):
         yield "uuid", pa.uuid(), [bytes(range(16)), None] * 3
     if hasattr(pa, "json_"):
@@ -114,11 +93,10 @@ WAYS = {
 
 def column(of, values):
     storage = of.storage_type if isinstance(of, pa.ExtensionType) else of
-    array = (
-        pa.array(values, storage)
-        if not pa.types.is_duration(of)
-        else pa.array(values, pa.int64()).cast(of)
-    )
+    if pa.types.is_duration(of):
+        array = pa.array(values, pa.int64()).cast(of)
+    else:
+        array = pa.array(values, storage)
     return array if storage is of else pa.ExtensionArray.from_storage(of, array)
 
 
@@ -133,10 +111,8 @@ def write():
     for name, of, values in types():
         for way, options in WAYS.items():
             path = f"in/{name}.{way}.parquet"
-            table = pa.table(
-                {"id": pa.array(range(6)), "text": texts(path), "x": column(of, values)},
-                metadata={"by": "me"},
-            )
+            columns = {"id": pa.array(range(6)), "text": texts(path), "x": column(of, values)}
+            table = pa.table(columns, metadata={"by": "me"})
             try:
                 pq.write_table(table, path, **options)
             except (pa.ArrowException, NotImplementedError) as refusal:
@@ -145,10 +121,8 @@ def write():
 
 
 def logical(file):
-    return [
-        (c.path, str(c.logical_type))
-        for c in (file.schema.column(i) for i in range(len(file.schema)))
-    ]
+    columns = map(file.schema.column, range(len(file.schema)))
+    return [(each.path, str(each.logical_type)) for each in columns]
 
 
 def same(a, b):
@@ -166,10 +140,9 @@ def compare():
             pq.ParquetFile(f"{place}/{name}", coerce_int96_timestamp_unit=unit)
             for place in ("in", "out/documents")
         )
-        if not before.schema_arrow.equals(after.schema_arrow, check_metadata=True):
-            print(
-                f"{name}: {before.schema_arrow!r} became {after.schema_arrow!r} {before.schema_arrow.metadata} {after.schema_arrow.metadata}"
-            )
+        a, b = before.schema_arrow, after.schema_arrow
+        if not a.equals(b, check_metadata=True):
+            print(f"{name}: {a!r} became {b!r} {a.metadata} {b.metadata}")
         # Times of 96 bits have no logical type, and come out as what they are.
         if logical(before) != logical(after) and "int96" not in name:
             print(f"{name}: {logical(before)} became {logical(after)}")
