@@ -198,6 +198,8 @@ class Client:
                 raise ValueError("a row of uint8 or of uint64 is one fingerprint, nothing else")
             words = fingerprint.dtype == numpy.uint64
             fingerprint = (fingerprint.astype(">u8") if words else fingerprint).tobytes()
+        if isinstance(fingerprint, memoryview) and fingerprint.itemsize > 1:
+            raise ValueError("a memoryview of bytes is one fingerprint, not one of larger items")
         if isinstance(fingerprint, (bytes, bytearray, memoryview)):
             if 8 * len(fingerprint) != self._bits:
                 count = len(fingerprint)
@@ -316,7 +318,7 @@ class Client:
             try:
                 connection.request(method, self._base + path, body, headers)
                 response = connection.getresponse()
-                content = response.read(_MOST_ANSWER)
+                content = response.read(_MOST_ANSWER + 1)
             except TimeoutError as error:
                 connection.close()
                 message = f"{method} {path}: no answer within {self._timeout} s"
@@ -325,6 +327,9 @@ class Client:
                 connection.close()
                 place = f"{self._host}:{self._port or (443 if self._secure else 80)}"
                 raise Error(f"{method} {path}: {place}: {error or type(error).__name__}") from error
+            if len(content) > _MOST_ANSWER:
+                connection.close()
+                raise Error(f"{method} {path}: an answer of more than 1 GiB: ask for less at once")
             if response.status == 200:
                 try:
                     return json.loads(content)

@@ -50,7 +50,7 @@ def main(arguments=None):
     )
     clock.step("found the clusters")
     fates = fates.persist()
-    stay = fates.where("why is null").withColumnRenamed("id", given.id)
+    stay = fates.where("why is null").select(fates.id.alias(given.id))
     kept = df.join(stay, given.id, "left_semi")
     kept.write.mode("overwrite").parquet(f"{given.output}/kept")
     fates.where("why is not null").write.mode("overwrite").parquet(f"{given.output}/removed")

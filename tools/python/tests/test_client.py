@@ -90,7 +90,7 @@ def test_what_is_written_is_there(tmp_path, program, serve, kind, ids):
     assert 7 not in client and 2**63 + 1 not in client
 
 
-def test_what_cannot_be_done_says_why(tmp_path, serve):
+def test_what_cannot_be_done_says_why(tmp_path, serve, monkeypatch):
     fpstore.pack(tmp_path / "s", numpy.arange(200, dtype=numpy.uint64))
     fpstore.pack(tmp_path / "t", numpy.arange(2, dtype=numpy.uint64))
     (tmp_path / "tokens").write_text("a-token-of-32-letters-for-reading\n")
@@ -107,6 +107,12 @@ def test_what_cannot_be_done_says_why(tmp_path, serve):
     with pytest.raises(fpstore.ResourceError, match="more than 50 matches"):
         client.search(0, 8)
     assert client.search(0, 1)[0].tolist() == [0, 1, 2, 4, 8, 16, 32, 64, 128]
+    with pytest.raises(ValueError, match="larger items"):
+        client.search(memoryview(numpy.zeros(8, numpy.uint64)), 1)
+    with monkeypatch.context() as patch, pytest.raises(fpstore.Error, match="more than 1 GiB"):
+        patch.setattr("fpstore._client._MOST_ANSWER", 100)
+        client.search(0, 1)
+    assert client.search(0, 0)[0].tolist() == [0]
     with pytest.raises(fpstore.ResourceError):
         client.search(0, 64)
     with pytest.raises(PermissionError):

@@ -400,9 +400,6 @@ class Killer:
     def task(self):
         return self
 
-    def __setattr__(self, name, value):
-        object.__setattr__(self, name, value)
-
     rows_in = rows_out = bytes = 0
 
     def done(self):

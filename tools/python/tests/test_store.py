@@ -452,9 +452,13 @@ def test_stores_are_shared_by_threads_forks_and_pickles(tmp_path):
         assert [copy.search(int(row))[0].tolist() for row in rows[:200]] == wanted
     child = os.fork()
     if child == 0:
-        offsets, _, _ = store.search_batch(rows[:200])
-        counts = np.diff(offsets.astype(int)).tolist()
-        os._exit(0 if counts == [len(want) for want in wanted] else 1)
+        status = 1
+        try:
+            offsets, _, _ = store.search_batch(rows[:200])
+            counts = np.diff(offsets.astype(int)).tolist()
+            status = 0 if counts == [len(want) for want in wanted] else 1
+        finally:
+            os._exit(status)
     assert os.waitpid(child, 0)[1] == 0
 
 

@@ -158,7 +158,7 @@ def main():
         for recipe in arguments.recipe or ["onebit-256", "simhash-64"]:
             out = os.path.join(directory, recipe)
             kept = os.path.join(out, "documents", os.path.basename(arguments.corpus))
-            options = ["--id", "id", "--quiet", "--recipe", recipe, "-o", out]
+            options = ["--id-column", "id", "--quiet", "--recipe", recipe, "-o", out]
             command = [arguments.program, "corpus", "dedup", arguments.corpus, *options]
             tools[f"fpstore, {recipe}"] = (command, out, kept)
         for peer in filter(is_there, PEERS):

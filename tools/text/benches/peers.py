@@ -149,7 +149,7 @@ def own(texts, program):
         file.write("\n".join(text.replace("\n", " ") for text in texts))
         file.flush()
         cargo = "cargo run -q --release --locked -p fpstore-text --example throughput".split()
-        command = [program] if program else cargo
+        command = [os.path.abspath(program)] if program else cargo
         settings = dict(os.environ, FPSTORE_TEXTS=file.name, FPSTORE_THREADS="2", FPSTORE_JSON="1")
         run = subprocess.run(
             command, env=settings, cwd=HERE, capture_output=True, text=True, check=False

@@ -2,7 +2,6 @@
 
 import json
 import posixpath
-import shutil
 import tempfile
 import uuid
 
@@ -266,8 +265,8 @@ class _Answerer:
                 columns = [self._column(asked), self._column(prints), distances]
                 table = pa.table(columns, names=["query", "fingerprint", "distance"])
                 yield from table.to_batches(max_chunksize=1 << 16)
+            # Its files are mapped: their space comes back with the directory only if it is gone.
             del store
-            shutil.rmtree(directory, ignore_errors=True)
 
     def _column(self, values):
         if self.bits <= 64:
