@@ -6,6 +6,7 @@ use super::contents::Snapshot;
 use crate::error::Result;
 use crate::execution::{Execution, Phase, Progress};
 use crate::fingerprint::Fingerprint;
+use crate::format::Deletion;
 use crate::segment::{Index, Segment};
 
 /// What [`Snapshot::verify`] has checked.
@@ -22,7 +23,7 @@ pub struct VerifyReport {
     pub fingerprints: u64,
     /// Number of ids of all segments.
     pub ids: u64,
-    /// Number of deletions. These were checked when the store was opened.
+    /// Number of deletions. These were checked when the store was opened, but for names of ids.
     pub deletions: u64,
     /// Number of insertions and deletions in the logs, which were checked as far as they were seen.
     pub log_operations: u64,
@@ -42,7 +43,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Checks every byte: all checksums, padding, codes and the order of keys, that the router is
     /// what the blocks give, and that every table of a segment holds the same set, by a sum of 128
     /// bits over its fingerprints; and of the ids, that they belong to these fingerprints and
-    /// ascend, and that there is a name for each in a store of names.
+    /// ascend, and that there is a name for each, also of a deletion, in a store of names.
     ///
     /// Decodes all tables with the threads of `execution`, whose memory is no limit here: 8 bytes
     /// per block. It stops soon, and without a result, when that says so.
@@ -100,6 +101,10 @@ impl<F: Fingerprint> Snapshot<F> {
                     report.ids = report.ids.saturating_add(ids.id_count());
                 }
                 if let Some(names) = segment.names() {
+                    let own = base.lists().filter(|(at, _)| at.segment == segment.number());
+                    let mut deleted =
+                        own.flat_map(|(_, list)| list.iter().filter_map(Deletion::id));
+                    deleted.try_for_each(|id| names.check_number(id))?;
                     names.verify(self.id_kind())?;
                 }
                 report.tables += file_count(segment);

@@ -110,6 +110,10 @@ fn keys() -> Vec<Case> {
             stream[stream.len() - 5] |= 1 << 4;
             f.reseal(0);
         }),
+        case("bad-blk-09-one-key", "BLK-9", One, "The first stream bit of a block of one key is 1.", |f| {
+            f.stream(0, 0)[0] |= 1;
+            f.reseal(0);
+        }),
         case("bad-blk-09-middle-byte", "BLK-9", Blocks, "A byte between codes and raw bits of the last block is not zero.", |f| {
             let last = f.get(Place::Footer(0), "block_count") as usize - 1;
             let stream = f.stream(0, last);

@@ -132,6 +132,10 @@ fn body() -> Vec<Case> {
             f.set_id_entry(0, 7, 1, rank + 1);
             f.reseal_ids();
         }),
+        case("bad-ids-04-first-rank", "IDS-4", OneId, "The rank of block 0 is 1.", |f| {
+            f.set_id_entry(0, 7, 0, 1);
+            f.reseal_ids();
+        }),
         case("bad-ids-04-last-rank", "IDS-4", OneId, "The rank of the last block is one too low.", |f| {
             let last = f.get(Place::IdsHeader, "block_count") as usize - 1;
             assert!(last >= 2, "a rank behind the second");

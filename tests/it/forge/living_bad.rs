@@ -3,7 +3,7 @@
 use super::living_good::{A, B, C, D, F, logs, small, with_ids};
 use super::living_writer::{
     BOTH, Deleted, LAYOUT, LOG, LivingSpec, Op, WRITERS, deletions_name, living_parts, log,
-    log_name, put_deletions, reseal_deletions_file,
+    log_name, put_deletions, put_log, reseal_deletions_file,
 };
 use super::writer::{Parts, put};
 use super::written::rejected;
@@ -47,6 +47,9 @@ pub fn vectors() -> Vec<WrittenVector> {
         rejected(name, "DEL-3", sentence, living_parts(&empty).assemble())
     }));
     vectors.extend(ids_and_flags());
+    vectors.extend(flags_of_all());
+    vectors.push(second_segment());
+    vectors.push(number_of_deletion());
     vectors
 }
 
@@ -77,6 +80,14 @@ fn bare_rows() -> Vec<Row> {
         ("bad-lgs-02-sequence-greatest", "LGS-2", "sequence is 2^64 - 1: one more is 0.", |p| p.set(LOG, "sequence", u64::MAX)),
         ("unsupported-man-11-log-flag-8", "MAN-11", "The reserved flag 2^3 of LOG is set.", |p| p.set(LOG, "flags", 8)),
         ("unsupported-man-11-log-flag-31", "MAN-11", "The reserved flag 2^31 of LOG is set.", |p| p.set(LOG, "flags", 1 << 31)),
+        ("unsupported-man-10-before-lgs-02", "MAN-10", "The payload of the LOG section has 56 bytes, and first_log is 0.", |p| {
+            p.payload(LOG).extend([0; 8]);
+            p.set(LOG, "first_log", 0);
+        }),
+        ("unsupported-man-11-before-lgs-02", "MAN-11", "The reserved flag 2^3 of LOG is set, and first_log is 0.", |p| {
+            p.set(LOG, "flags", 8);
+            p.set(LOG, "first_log", 0);
+        }),
         ("bad-lgs-04-names-without-section", "LGS-4", "The flag *names* of LOG is set, and ids are no names.", |p| p.set(LOG, "flags", 4)),
         ("bad-lgs-04-windows-without-seconds", "LGS-4", "The flag *windows* of LOG is set, and window_seconds is 0.", |p| p.set(LOG, "flags", 2)),
         ("unsupported-man-11-log-reserved", "MAN-11", "The reserved bytes of LOG are in use.", |p| p.set(LOG, "reserved", 1 << 24)),
@@ -93,6 +104,20 @@ fn rows() -> Vec<Row> {
         ("bad-seg-06-deletions-without-log", "SEG-6", "A segment has a deletions file and the sequence 0, and there is no LOG section.", |p| {
             p.sections.retain(|(kind, _, _)| *kind != LOG);
             p.set_segment(0, "sequence", 0);
+        }),
+        ("bad-seg-06-empty-deletions-without-log", "SEG-6", "A segment has a deletions file without deletions and the sequence 0, and there is no LOG section.", |p| {
+            p.sections.retain(|(kind, _, _)| *kind != LOG);
+            p.set_segment(0, "sequence", 0);
+            p.change_deletions(3, |file| {
+                put_deletions(file, "count", 0);
+                file.drain(40..file.len() - 4);
+            });
+        }),
+        ("bad-seg-06-sequence-2-to-63", "SEG-6", "The sequence of a segment is 2^63.", |p| p.set_segment(0, "sequence", 1 << 63)),
+        ("bad-seg-06-log-before-segment", "SEG-6", "The LOG section stands before a segment whose sequence is one more than that of LOG.", |p| {
+            p.set_segment(0, "sequence", 11);
+            p.sections.swap(1, 2);
+            assert_eq!(p.sections[1].0, LOG);
         }),
         ("bad-seg-06-sequence-without-log", "SEG-6", "A segment has the sequence 1, and there is no LOG section.", |p| {
             p.sections.retain(|(kind, _, _)| *kind != LOG);
@@ -133,6 +158,10 @@ fn file_rows() -> Vec<Row> {
         }),
         ("bad-fil-04-other-deletions", "FIL-4", "The manifest means a file with other deletions.", |p| put(p.last_entry(0), "file-entry", "end_crc", 0)),
         ("bad-del-01-other-segment", "DEL-1", "The deletions file says that it is of segment 2.", |p| p.change_deletions(3, |file| put_deletions(file, "segment_number", 2))),
+        ("unsupported-pre-07-before-del-01", "PRE-7", "The reserved bytes of the deletions file are in use, and it says that it is of segment 2.", |p| p.change_deletions(3, |file| {
+            put_deletions(file, "reserved", 1);
+            put_deletions(file, "segment_number", 2);
+        })),
         ("bad-del-02-one-more", "DEL-2", "count of the deletions file is one more than there are deletions.", |p| p.change_deletions(3, |file| put_deletions(file, "count", 4))),
         ("bad-del-02-one-less", "DEL-2", "count of the deletions file is one less than there are deletions.", |p| p.change_deletions(3, |file| put_deletions(file, "count", 2))),
         ("bad-del-02-length-wraps", "DEL-2", "count of the deletions file is 2^61 too great, by which 24 count wraps to the same.", |p| p.change_deletions(3, |file| put_deletions(file, "count", 3 + (1 << 61)))),
@@ -180,4 +209,92 @@ fn ids_and_flags() -> Vec<WrittenVector> {
             living_parts(&without).assemble(),
         ),
     ]
+}
+
+/// [LGS-4], where the log has the flags of LOG.
+fn flags_of_all() -> Vec<WrittenVector> {
+    let flagged = |mut parts: Parts, flags: u64| {
+        parts.set(LOG, "flags", flags);
+        put_log(parts.file(&log_name(1)), "flags", flags.into());
+        parts
+    };
+    let inserted: &[&[Op]] = &[&[Op::Insert(B, 0, 0)]];
+    let plain = living_parts(&logs(vec![log(inserted, 0)]));
+    let numbers =
+        LivingSpec { segments: vec![small(1, &[A], Some(&[&[0]]))], ..with_ids(vec![log(&[], 0)]) };
+    let names = LivingSpec { names: vec![b"a".to_vec()], ..numbers.clone() };
+    let windows =
+        LivingSpec { windows: Some((0, vec![])), ..logs(vec![log(&[&[Op::Insert(B, 0, 7)]], 0)]) };
+    let mut no_windows = plain.clone();
+    no_windows.set(1, "window_seconds", 60);
+    let mut without_ids = flagged(plain, 4);
+    without_ids.set(1, "name_kind", 1);
+    vec![
+        rejected(
+            "bad-lgs-04-windows-of-0-seconds",
+            "LGS-4",
+            "LOG and the log have the flag *windows*, and window_seconds is 0.",
+            living_parts(&windows).assemble(),
+        ),
+        rejected(
+            "bad-lgs-04-log-without-windows",
+            "LGS-4",
+            "window_seconds is 60, and neither LOG nor the log has the flag *windows*.",
+            no_windows.assemble(),
+        ),
+        rejected(
+            "bad-lgs-04-no-names",
+            "LGS-4",
+            "Ids are names, and LOG and the log have the flag *ids* and not the flag *names*.",
+            flagged(living_parts(&names), 1).assemble(),
+        ),
+        rejected(
+            "bad-lgs-04-names-of-numbers",
+            "LGS-4",
+            "LOG and the log have the flags *ids* and *names*, and name_kind is 0.",
+            flagged(living_parts(&numbers), 5).assemble(),
+        ),
+        rejected(
+            "bad-lgs-04-names-without-ids",
+            "LGS-4",
+            "name_kind is 1, and LOG and the log have the flag *names* and not the flag *ids*.",
+            without_ids.assemble(),
+        ),
+    ]
+}
+
+/// [SEG-6] of a segment that is not the first.
+fn second_segment() -> WrittenVector {
+    let spec = LivingSpec {
+        segments: vec![small(1, &[A], None), small(2, &[B], None)],
+        deletions: vec![(1, 10, vec![]), (2, 11, vec![])],
+        sequence: 10,
+        ..logs(vec![log(&[], 0)])
+    };
+    rejected(
+        "bad-seg-06-second-segment",
+        "SEG-6",
+        "The sequence of the second of two segments, which have no deletions files, is one more than \
+         that of LOG.",
+        living_parts(&spec).assemble(),
+    )
+}
+
+/// [NAM-13] of a deletion.
+fn number_of_deletion() -> WrittenVector {
+    let spec = LivingSpec {
+        segments: vec![small(3, &[A], Some(&[&[0]]))],
+        deletions: vec![(3, 9, vec![(B, Some(1), 8)])],
+        sequence: 10,
+        names: vec![b"a".to_vec(), b"b".to_vec()],
+        ..with_ids(vec![log(&[], 0)])
+    };
+    let mut parts = living_parts(&spec);
+    parts.change_deletions(3, |file| put(&mut file[40..], "deletion", "id", 2));
+    rejected(
+        "bad-nam-13-id-of-deletion",
+        "NAM-13",
+        "The id of a deletion is 2, and the segment has two names.",
+        parts.assemble(),
+    )
 }

@@ -7,7 +7,7 @@ use super::living_writer::{
     log, log_name, record_field,
 };
 use super::wide_writer::wide_bits;
-use super::writer::{Parts, SegmentSpec, put};
+use super::writer::{Parts, STORE_ID, SegmentSpec, put};
 use super::written::{XOR, segment, table};
 use Op::{Delete, DeleteAll, Insert};
 
@@ -77,6 +77,7 @@ fn operations() -> Vec<WrittenVector> {
         &[Insert(B, 0, 0), DeleteAll(E), Insert(E, 0, 0), DeleteAll(E), Insert(C, 0, 0)],
     ];
     vec![
+        named_without_ids(),
         good(
             "good-living-empty",
             "A living store without segments, whose log has no record.",
@@ -97,6 +98,17 @@ fn operations() -> Vec<WrittenVector> {
             &[(B, &[8], &[]), (C, &[2], &[]), (F, &[0, u64::MAX], &[])],
         ),
     ]
+}
+
+/// A store whose ids would be names, if it had some.
+fn named_without_ids() -> WrittenVector {
+    let mut parts = living_parts(&logs(vec![log(&[&[Insert(C, 0, 0)]], 0)]));
+    parts.set(1, "name_kind", 1);
+    let sentence = "name_kind is 1, and LOG has neither the flag *ids* nor the flag *names*.";
+    WrittenVector {
+        names: Some(Vec::new()),
+        ..good("good-living-name-kind-without-ids", sentence, parts, &[(C, &[], &[])])
+    }
 }
 
 /// Operations with ids.
@@ -230,6 +242,13 @@ fn torn() -> Vec<WrittenVector> {
     let mut header = two_records();
     header.push(&[DeleteAll(A)], 0);
     header.bytes[third + 12] ^= 1;
+    // A record header at a multiple of 4.
+    let mut shifted = two_records();
+    shifted.bytes.extend([0; 4]);
+    shifted.next = 4;
+    shifted.push(&[Insert(E, 0, 0)], 0);
+    let mut late = two_records();
+    put_witness_late(1, (10, 9), &mut late.bytes);
     let skipped = |next| {
         let mut log = two_records();
         log.next = next;
@@ -273,6 +292,12 @@ fn torn() -> Vec<WrittenVector> {
             "The note of the log is that of another one: it says nothing.",
             of_other,
         ),
+        torn_good(
+            "good-living-log-note-late",
+            "A record header that calls a missing operation durable stands 8 bytes behind the start of the \
+             note, and ends with the first bytes of a record: it says nothing.",
+            late,
+        ),
         torn_good("good-torn-zeros", "99 zero bytes follow the last record of the log.", zeros),
         torn_good(
             "good-torn-before-whole-records",
@@ -297,6 +322,11 @@ fn torn() -> Vec<WrittenVector> {
             skipped(2),
         ),
         torn_good(
+            "good-torn-witness-at-multiple-of-4",
+            "A record header that calls operation 3 durable stands 4 bytes behind the second record.",
+            shifted,
+        ),
+        torn_good(
             "good-torn-no-witness",
             "Behind a broken third record stands what looks like a witness: record headers that call \
              operation 3 durable, but have reserved bytes in use, call themselves durable, state a payload of \
@@ -304,6 +334,18 @@ fn torn() -> Vec<WrittenVector> {
             no_witness(),
         ),
     ]
+}
+
+/// Makes a record header of log `number` 8 bytes behind the start of the note, with these
+/// sequences: its own and the durable one. Its last 8 bytes are those where records begin.
+pub fn put_witness_late(number: u64, (first, durable): (u64, u64), file: &mut [u8]) {
+    let start = end("log-header") + 8;
+    let header = &mut file[start..start + end("log-record")];
+    put(header, "log-record", "first_sequence", first.into());
+    put(header, "log-record", "durable_sequence", durable.into());
+    let parts = [&STORE_ID.to_le_bytes()[..], &number.to_le_bytes(), &header[4..]];
+    let header_crc = crate::oracle::crc(&parts);
+    put(header, "log-record", "header_crc", header_crc.into());
 }
 
 fn no_witness() -> Log {

@@ -1,6 +1,6 @@
 //! Cases of section 11: logs that are damaged, not torn.
 
-use super::living_good::{A, B, C, D, E, F, logs, of_log, two_records, with_ids};
+use super::living_good::{A, B, C, D, E, F, logs, of_log, put_witness_late, two_records, with_ids};
 use super::living_writer::{
     LivingSpec, Log, LogSpec, NOTE, Op, living_parts, log, log_name, put_log, record_field,
 };
@@ -48,6 +48,14 @@ fn headers() -> Vec<Row> {
             put_log(&mut log.bytes, "flags", 1 << 31);
         }),
         ("bad-log-08-header-alone", "LOG-8", "The log ends behind its header.", |log| log.bytes.truncate(end("log-header"))),
+        ("bad-log-01-before-log-08", "LOG-1", "The log is of another store, and ends behind its header.", |log| {
+            put_log(&mut log.bytes, "store_id", 7);
+            log.bytes.truncate(end("log-header"));
+        }),
+        ("unsupported-log-02-before-log-08", "LOG-2", "The reserved flag 2^3 of the log is set, and it ends behind its header.", |log| {
+            put_log(&mut log.bytes, "flags", 8);
+            log.bytes.truncate(end("log-header"));
+        }),
         ("bad-log-08-note-cut", "LOG-8", "The log lacks the last byte of its note.", |log| log.bytes.truncate(end("log-header") + NOTE - 1)),
     ]
 }
@@ -119,6 +127,20 @@ fn promises() -> Vec<Row> {
             log.bytes[third] ^= 1;
             log.push_changed(&[Insert(F, 0, 0)], 0, |header, _| put(header, "log-record", "payload_bytes", 1 << 24));
         }),
+        ("bad-log-03-witness-of-2-to-63", "LOG-3", "The third record is broken. The one behind it begins with operation 2^63 + 1, and calls operation 2^63 durable.", |log| {
+            let third = log.bytes.len();
+            log.push(&[Insert(F, 0, 0)], 0);
+            log.bytes[third] ^= 1;
+            log.next = (1 << 63) + 1;
+            log.push(&[Insert(F, 0, 0)], 0);
+        }),
+        ("bad-log-03-witness-begins-at-2-to-63", "LOG-3", "The third record is broken. The one behind it begins with operation 2^63, and calls operation 3 durable.", |log| {
+            let third = log.bytes.len();
+            log.push(&[Insert(F, 0, 0)], 0);
+            log.bytes[third] ^= 1;
+            log.next = 1 << 63;
+            log.push(&[Insert(F, 0, 0)], log.next - 4);
+        }),
         ("bad-log-03-record-missing", "LOG-3", "The third record is missing: where it should stand, one calls it durable.", |log| {
             log.next = 4;
             log.push(&[Insert(F, 0, 0)], 0);
@@ -178,6 +200,9 @@ fn records() -> Vec<Row> {
         ("bad-log-06-durable-itself", "LOG-6", "A record calls its own first operation durable.", |log| {
             log.push_changed(&[Insert(B, 0, 0)], 0, |header, _| header[record_field("durable_sequence")] = 3);
         }),
+        ("bad-log-06-durable-2-to-63", "LOG-6", "A record calls operation 2^63 durable.", |log| {
+            log.push_changed(&[Insert(B, 0, 0)], 0, |header, _| put(header, "log-record", "durable_sequence", 1 << 63));
+        }),
         ("bad-log-06-before-log-04", "LOG-6", "A seal has a payload, and a byte follows it.", |log| {
             log.push_changed(&[], 0, |header, _| header[record_field("payload_bytes")] = 3);
             log.bytes.push(0);
@@ -206,6 +231,11 @@ fn chains() -> Vec<WrittenVector> {
     let two = |first: LogSpec| living_parts(&logs(vec![first, log(&[&[Insert(C, 0, 0)]], 1)]));
     let open = two(log(operations, 0));
     let left = living_parts(&logs(vec![log(&[], 0), log(operations, 0)]));
+    let first = living_parts(&logs(vec![log(&[], 0), log(&operations[..1], 0)]));
+    let mut in_note = living_parts(&logs(vec![log(operations, 0), log(&[], 0)]));
+    let file = in_note.file(&log_name(2));
+    file.resize(56 + NOTE + 8, 0);
+    put_witness_late(2, (3, 2), file);
     let mut torn = open.clone();
     torn.file(&log_name(1)).truncate(140 + NOTE);
     let mut header_only = open.clone();
@@ -243,6 +273,19 @@ fn chains() -> Vec<WrittenVector> {
             "LOG-5",
             "A log has no records, and the next one goes on with the same sequence: an expiry between them was lost.",
             left.assemble(),
+        ),
+        rejected(
+            "bad-log-05-nothing-durable",
+            "LOG-5",
+            "A log has no records, and the only one of the next log calls operation 0 durable, so none.",
+            first.assemble(),
+        ),
+        rejected(
+            "bad-log-05-in-note",
+            "LOG-5",
+            "A log ends without a seal, and a record header stands 8 bytes behind the start of the note of \
+             the next one.",
+            in_note.assemble(),
         ),
         rejected(
             "bad-log-05-torn",

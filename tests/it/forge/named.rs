@@ -16,7 +16,11 @@ pub fn urls(count: usize) -> Vec<Name> {
 
 /// Names the ids of the base by so many names, of this name_kind and name_bytes.
 fn name(f: &mut Forge, kind: (u64, u64), count: usize) {
-    let file = NamesSpec::new(&urls(count)).write();
+    name_by(f, kind, &urls(count));
+}
+
+fn name_by(f: &mut Forge, kind: (u64, u64), names: &[Name]) {
+    let file = NamesSpec::new(names).write();
     let mut payload = f.payload(1).to_vec();
     add_file(&mut payload, NAMES, &file);
     f.replace_segment(&payload);
@@ -57,6 +61,11 @@ pub fn cases() -> Vec<Case> {
             f.replace_segment(&payload);
         }),
         case("bad-nam-13-id-of-name-count", "NAM-13", FewIds, "An id is name_count, one more than the greatest number of a name.", |f| name(f, (1, 0), TOO_FEW)),
+        case("bad-nam-14-last-too-short", "NAM-14", FewIds, "Names are keys of 21 bytes, and the last one has 20.", |f| {
+            let mut names = urls(ENOUGH);
+            *names.last_mut().expect("there are names") = b"https://c.example/07".to_vec();
+            name_by(f, (4, 21), &names);
+        }),
         case("bad-nam-14-other-length", "NAM-14", FewIds, "Names of 21 bytes are said to be UUIDs.", |f| name(f, (2, 16), ENOUGH)),
     ]
 }

@@ -194,6 +194,15 @@ fn headers() -> Vec<NamesVector> {
         cut,
         other,
         bad("unsupported-pre-07-reserved", "PRE-7", "reserved is 1.", header(|h| h[168] = 1)),
+        bad(
+            "unsupported-pre-07-before-nam-01",
+            "PRE-7",
+            "reserved is 1, and a code has 12 bits.",
+            header(|h| {
+                h[168] = 1;
+                h[40] = 12;
+            }),
+        ),
         bad("bad-nam-01-12-bits", "NAM-1", "A code has 12 bits.", code(|l| l[0] = 12)),
         bad("bad-nam-01-15-bits", "NAM-1", "A code has 15 bits.", code(|l| l[255] = 15)),
         bad("bad-nam-01-no-code", "NAM-1", "70 names, and no code.", code(|l| l.fill(0))),
@@ -475,6 +484,12 @@ fn meanings() -> Vec<NamesVector> {
     let mut spec = NamesSpec::new(&swapped);
     spec.names[0][0] = b'h';
     let in_groups = spec.write();
+    // All names are as they should be.
+    let shared = hosts()[0].iter().zip(&hosts()[64]).take_while(|(a, b)| a == b).count() - 1;
+    let in_heads = changed(Part::Heads(0), |bytes| {
+        let rest = NamesSpec::new(&hosts()).bits(&hosts()[64][shared..]);
+        *bytes = list(&[(shared as u64, rest)]);
+    });
     let mut numbers = numbers();
     let last = numbers[4095].clone();
     numbers[4096] = last;
@@ -496,6 +511,7 @@ fn meanings() -> Vec<NamesVector> {
             "A head is less than the last name before it.",
             in_groups,
         ),
+        bad("bad-nam-10-heads", "NAM-10", "A head shares less than it can.", in_heads),
         bad(
             "bad-nam-10-pages",
             "NAM-10",

@@ -48,6 +48,13 @@ pub fn vectors() -> Vec<WrittenVector> {
         keys.swap(1, 2);
         with(set, TableSpec { keys: Some(keys), ..of })
     };
+    // As many low bits as a key has: all middles are equal.
+    let all_low = TableSpec { low_bits: 40, ..short(40, range, table(XOR, 0, 256, 9)) };
+    let in_order = short(40, (0, 16), table(XOR, 8, 256, 2));
+    let four = vec![1 << 56, 2 << 56, 3 << 56, 4 << 56];
+    let mut keys = keys_of(&in_order, &four);
+    keys.swap(1, 2);
+    let next_below = with(four, TableSpec { keys: Some(keys), ..in_order });
     let narrow = TableSpec { bits: 24, cut: 8, ..narrow(XOR, 8, 256, 9) };
     vec![
         good(
@@ -98,6 +105,12 @@ pub fn vectors() -> Vec<WrittenVector> {
             StoreSpec { bits: 32, ..store(vec![segment(vec![1, 2, 3], vec![narrow])]) },
         ),
         bad(
+            "unsupported-tab-05-low-bits-40-of-40",
+            "TAB-5",
+            "low_bits is 40 in a short table with keys of 40 bits.",
+            with(scattered(9), all_low),
+        ),
+        bad(
             "bad-set-04-other-fingerprint",
             "SET-4",
             "A key of the short table is that of another fingerprint.",
@@ -108,6 +121,13 @@ pub fn vectors() -> Vec<WrittenVector> {
             "BLK-6",
             "A key of a short table is less than the one before it, in the column alone.",
             descending(9),
+        ),
+        bad(
+            "bad-blk-07-short-next-below",
+            "BLK-7",
+            "A block of a short table begins with a key less than the last one of the block before, and \
+             the router ascends.",
+            next_below,
         ),
         bad(
             "bad-rtr-02-short-descends",

@@ -143,6 +143,7 @@ fn file_and_header() -> Vec<Case> {
 fn identity() -> Vec<Case> {
     vec![
         case("bad-tab-07-table-number", "TAB-7", One, "table_number of table 0 is 1.", |f| set_header(f, "table_number", 1)),
+        case("bad-tab-07-table-number-256", "TAB-7", One, "table_number of table 0 is 256.", |f| set_header(f, "table_number", 256)),
         case("bad-tab-07-swapped-tables", "TAB-7", Tiny, "The two table files and their entries in the manifest are exchanged.", |f| {
             let table = f.table(0).clone();
             *f.table(0) = std::mem::replace(f.table(1), table);

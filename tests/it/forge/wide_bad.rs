@@ -4,7 +4,7 @@ use super::WrittenVector;
 use super::bases::scattered;
 use super::living_writer::living_parts;
 use super::wide_good::{changed, living_spec, masked, parts_of, wide};
-use super::wide_writer::{BodyFile, Wide};
+use super::wide_writer::{BodyFile, Wide, widen};
 use super::writer::{Files, Parts, SegmentSpec, entry_of_file, put};
 use super::written::rejected;
 use super::{end, read, write};
@@ -142,12 +142,26 @@ fn manifests() -> Vec<WrittenVector> {
         named("unsupported-seg-01-index-2", "SEG-1", "index of the segment is 2.", |parts| segment(parts, "index", 2)),
         named("unsupported-seg-01-index-255", "SEG-1", "index of the segment is 255.", |parts| segment(parts, "index", 255)),
         named("unsupported-seg-03-tables", "SEG-3", "index of a segment of 128 bits is 0.", |parts| segment(parts, "index", 0)),
+        named("unsupported-seg-03-before-seg-04", "SEG-3", "index of a segment of 128 bits is 0, and so is segment_number.", |parts| {
+            segment(parts, "index", 0);
+            segment(parts, "segment_number", 0);
+        }),
         named("bad-sto-02-radius-129", "STO-2", "planned_radius of a store of 128 bits is 129.", |parts| put(&mut parts.sections[0].2, "store-section", "planned_radius", 129)),
         named("bad-fil-02-base-header-crc", "FIL-2", "header_crc of the base is not the one in the manifest.", |parts| change_entry(parts, 0, "header_crc")),
         named("bad-fil-02-base-part", "FIL-2", "header_crc of part table 1 is not the one in the manifest.", |parts| change_entry(parts, 2, "header_crc")),
         named("bad-fil-04-base-directory-crc", "FIL-4", "directory_crc of the base is not the one in the manifest.", |parts| change_entry(parts, 0, "end_crc")),
         named("bad-fil-04-base-part", "FIL-4", "directory_crc of part table 0 is not the one in the manifest.", |parts| change_entry(parts, 1, "end_crc")),
     ]
+}
+
+/// Rows of which the first two, which have the same key in part 0, do not ascend.
+fn first_two_swapped() -> Parts {
+    let segment = wide(128, vec![5, 6, 7, 1 << 60], vec![(50, 6), (78, 6)]);
+    let spec = segment.wide.as_ref().expect("it has a base");
+    let mut rows: Vec<Vec<u8>> = segment.fingerprints.iter().map(|&one| widen(one, 128)).collect();
+    rows.swap(0, 1);
+    let wide = Wide::of_rows(spec, &rows);
+    parts_of(&segment, wide)
 }
 
 #[rustfmt::skip]
@@ -181,6 +195,7 @@ fn bases() -> Vec<WrittenVector> {
         damaged("bad-fil-05-base-starts", "FIL-5", "A start of part table 0 is wrong.", |files| flip(files, PART_0, 64)),
         damaged("bad-fil-05-base-last", "FIL-5", "The last byte of the rows of part table 1 is wrong.", |files| { let at = files[PART_1].len() - 9; flip(files, PART_1, at); }),
         bad("bad-bas-03-swapped", "BAS-3", "Rows 4 and 5 of the base stand the other way round.", |wide| swapped(&mut wide.base.body, 4, 5)),
+        rejected("bad-bas-03-first-two", "BAS-3", "Rows 0 and 1 of the base stand the other way round, and all part tables are made for that.", first_two_swapped().assemble()),
         bad("bad-bas-03-most-significant-last", "BAS-3", "The rows would ascend if their bytes stood the other way round.", |wide| {
             let mut rows: Vec<Vec<u8>> = wide.base.body.chunks(16).map(<[u8]>::to_vec).collect();
             rows.sort_unstable();
@@ -238,6 +253,8 @@ fn part_masks() -> Vec<WrittenVector> {
         rejected("bad-prt-03-mask-has-more-bits", "PRT-3", "The mask of part 0 has a bit more than key_bits says.", changed(&masked_dozen(), |wide| flip(&mut wide.parts[0], 127)).assemble()),
         rejected("bad-prt-03-mask-has-fewer-bits", "PRT-3", "The mask of part 1 has a bit less than key_bits says.", changed(&masked_dozen(), |wide| flip(&mut wide.parts[1], 2)).assemble()),
         bad("bad-prt-03-mask-with-a-range", "PRT-3", "Part 0 has a mask, and start_bit is 1.", |wide| wide.parts[0].put("start_bit", 1)),
+        bad("bad-prt-03-mask-with-part-bits", "PRT-3", "Part 1 has a mask, and part_bits is 128.", |wide| wide.parts[1].put("part_bits", 128)),
+        bad("unsupported-prt-01-before-prt-02", "PRT-1", "key_form of part table 1 is 2, and part_number is 7.", |wide| { wide.parts[1].put("key_form", 2); wide.parts[1].put("part_number", 7); }),
         bad("bad-prt-03-range-behind-masks", "PRT-3", "Part 0 has a mask, and part 1 a range of all bits.", |wide| { let part = &mut wide.parts[1]; part.put("key_form", 0); part.put("part_bits", 128); part.header.truncate(64); part.header[60..].fill(0); part.put("header_bytes", 64); }),
         bad("unsupported-pre-06-mask-is-missing", "PRE-6", "key_form of part table 0 is 1, and its header ends where a mask would begin.", |wide| { let header = &mut wide.parts[0].header; header.truncate(64); header[60..].fill(0); wide.parts[0].put("header_bytes", 64); }),
         bad("unsupported-pre-06-behind-a-mask", "PRE-6", "The header of part table 0 is 8 bytes longer than its mask needs.", |wide| { let header = &mut wide.parts[0].header; header.resize(88, 0); header[76] = 0; wide.parts[0].put("header_bytes", 88); }),

@@ -217,11 +217,11 @@ fn segments() -> Vec<WrittenVector> {
         ids: Some((vec![(1..=9).map(|i| (1 << bits) - 10 + i).collect()], bits)),
         ..segment(vec![u64::from(bits)], vec![table(XOR, 0, 256, 1)])
     });
-    let counts = [20_000u64, 13_000, 1];
-    let many = SegmentSpec {
+    let three = |counts: [u64; 3]| SegmentSpec {
         ids: Some((counts.iter().map(|&count| (0..count).collect()).collect(), 15)),
         ..segment(vec![3, 1 << 40, u64::MAX], vec![table(XOR, 0, 256, 2)])
     };
+    let (many, ones) = (three([20_000, 13_000, 1]), three([32_768, 1, 1]));
     let late = StoreSpec {
         generation: 1 << 32,
         ..store(vec![segment(vec![8], vec![table(XOR, 0, 256, 1)])])
@@ -237,6 +237,11 @@ fn segments() -> Vec<WrittenVector> {
             "good-ids-wide",
             "Seven segments, with ids of 57 to 63 bits.",
             store(wide_ids.to_vec()),
+        ),
+        good(
+            "good-ids-marks-of-ones",
+            "32,770 ids of three fingerprints: all marks of the second group are 1.",
+            store(vec![ones]),
         ),
         good(
             "good-ids-many",
@@ -255,7 +260,9 @@ fn whole_but_wrong() -> Vec<WrittenVector> {
     };
     // A code of 1 bit and 5 raw bits each, in 1936 bits; all of these are 0.
     let zeros = segment(steps(0, 32, 324), vec![table(GAP, 0, 256, 324)]);
-    // The same, then gaps of 1; the raw bit under the last code is 1, as the code.
+    // 149 codes of 1 bit and 12 raw bits each: 1937 bits, all of them 0.
+    let one_missing = segment(steps(0, 1 << 12, 150), vec![table(GAP, 0, 256, 150)]);
+    // As zeros, then gaps of 1; the raw bit under the last code is 1, as the code.
     let mut ones = steps(0, 32, 322);
     ones.push(ones[321] + 33);
     ones.extend(steps(ones[322] + 1, 1, 5));
@@ -291,6 +298,13 @@ fn whole_but_wrong() -> Vec<WrittenVector> {
             "The raw bits of the last key reach into the codes. All of these bits are 0, as they should \
              be in either, and all else agrees.",
             store(vec![zeros]),
+        ),
+        bad(
+            "bad-blk-04-one-bit-missing",
+            "BLK-4",
+            "The raw bits of the last key reach into its code by one bit. It is 0, as it should be in either, \
+             and all else agrees.",
+            store(vec![one_missing]),
         ),
         bad(
             "bad-blk-04-code-overlaps",
