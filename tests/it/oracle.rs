@@ -429,11 +429,16 @@ fn read_segment(
         // What is too short for a count is rejected below.
         let count = names.1.get(16..24).map_or(u64::MAX, LittleEndian::read_u64);
         let deleted = opened.deletions.iter().filter_map(|deletion| deletion.id.as_ref());
+        let deleted = deleted.filter(|_| !is(Wrong::DeletedNumbersFree));
         for &id in ids.iter().flatten().flatten().chain(deleted) {
             require(id < count, "NAM-13", || format!("id {id} of {count} names"))?;
         }
         let read = names::read_names(&names.1, entry).map_err(in_file(&names.0))?;
-        let other = read.iter().find(|name| name_bytes > 0 && name.len() != name_bytes);
+        let is_other = |name: &[u8]| match name.len() {
+            length if is(Wrong::ShortNames) => length > name_bytes,
+            length => length != name_bytes,
+        };
+        let other = read.iter().find(|name| name_bytes > 0 && is_other(name));
         require(other.is_none(), "NAM-14", || format!("{other:x?} has not {name_bytes} bytes"))?;
         all_names = Some(read);
     }

@@ -173,6 +173,7 @@ impl<'a> Stream<'a> {
         }
         let position = or(self.position, Wrong::RawBitsReadCodes, 0);
         let left = self.raw_start.saturating_sub(position);
+        let left = or(left, Wrong::RawBitsReachOver, left + 1).min(self.raw_start);
         require(r <= left, "BLK-4", || "its raw bits run into the codes".to_owned())?;
         let bits = &self.bits[self.raw_start - r..self.raw_start];
         self.raw_start -= r;

@@ -86,6 +86,8 @@ pub fn open_ids(
         let of_group = (ids.marks - group_marks() * group as u64).min(group_marks());
         let is_possible = pair[1].checked_sub(pair[0]).is_some_and(|ones| ones <= of_group);
         let is_possible = is_possible || is(Wrong::LaterMarkCounts);
+        let is_full = pair[0].checked_add(of_group) == Some(pair[1]);
+        let is_possible = is_possible && !(is_full && is(Wrong::FullGroupsRefused));
         require(is_possible, "IDS-3", || format!("{pair:?} around group {group}"))?;
     }
     Ok(ids)
@@ -123,7 +125,8 @@ impl OpenIds {
 
         let mut rank = 0;
         for (block, keys) in blocks.iter().enumerate() {
-            if !is(Wrong::TwoRanks) || block < 2 {
+            let is_first = block == 0 && is(Wrong::RanksFromBlock1);
+            if (!is(Wrong::TwoRanks) || block < 2) && !is_first {
                 let found = entry_of(ranks, self.rank_bits, block as u64);
                 require_equal("IDS-4", "rank", found, rank)?;
             }

@@ -71,6 +71,9 @@ pub fn read_log_section(payload: &[u8], manifest: &Manifest) -> Checked<LogEntry
     let names = manifest.names.filter(|_| flags & 4 == 4);
     let shape = (ids && manifest.names.is_some(), manifest.window_seconds > 0);
     let shape = or(shape, Wrong::WindowsFlagFree, (shape.0, windows));
+    let shape = or(shape, Wrong::WindowsFlagMissing, (shape.0, windows && shape.1));
+    let shape = or(shape, Wrong::NamesFlagFree, (flags & 4 == 4, shape.1));
+    let shape = or(shape, Wrong::NamesFlagByKind, (manifest.names.is_some(), shape.1));
     require((flags & 4 == 4, windows) == shape, "LGS-4", || format!("flags {flags:#x}"))?;
     let fingerprint_bytes = usize::from(manifest.bits / 8);
     Ok(LogEntry { fingerprint_bytes, first_log, sequence, ids, names, windows })

@@ -38,7 +38,9 @@ pub fn read_logs(files: Files<'_>, entry: &LogEntry, store_id: u128) -> Checked<
         if !sealed && let Ok(file) = files(&name(number + 1)) {
             let next = Log { file: &file, store_id, number: number + 1 };
             let least = or(0, Wrong::NextByDurable, logs.next);
-            let written = next.witness(56, least).is_some();
+            let witness = next.witness(56, or(least, Wrong::NextCallsSome, 1));
+            let witness = witness.filter(|&at| at == 56 || at >= 88 || !is(Wrong::NextWithoutNote));
+            let written = witness.is_some();
             let written = or(written, Wrong::NextMustBeMissing, true);
             require(!written, "LOG-5", || format!("log {} goes on", number + 1))?;
         }
@@ -120,15 +122,17 @@ impl<'a> Log<'a> {
 
     /// The first witness at `from` or behind it that says that operation `sequence` was durable.
     fn witness(&self, from: usize, sequence: u64) -> Option<usize> {
-        let step = or(8, Wrong::WitnessAnywhere, 1);
+        let step = or(or(8, Wrong::WitnessAnywhere, 1), Wrong::WitnessAt4, 4);
         let from = from.max(56);
         (from..self.file.len()).step_by(step).find(|&place| {
             let Some(header) = self.record_header(place) else { return false };
             let durable = header.durable_sequence;
             let says = or(durable >= sequence, Wrong::WitnessAbove, durable > sequence);
+            let says = or(says, Wrong::DurableSigned, durable as i64 >= sequence as i64);
             let says = or(says, Wrong::WitnessBelow, durable.saturating_add(1) >= sequence);
             let says = or(says, Wrong::WitnessIsAnyRecord, true);
             let sound = durable < header.first_sequence || is(Wrong::WitnessOfItself);
+            let sound = sound && !(is(Wrong::FirstSigned) && header.first_sequence >> 63 == 1);
             let known = !header.reserved || is(Wrong::WitnessOfAnyKind);
             let whole = !is(Wrong::WitnessIsWhole) || self.whole_record(place).is_some();
             says && sound && known && whole
@@ -172,6 +176,7 @@ impl Logs {
         });
         require(is_whole, "LOG-3", || format!("operation {} was noted, at {place}", self.next))?;
         let from = or(place, Wrong::WitnessBehindOnly, place + 8);
+        let from = or(from, Wrong::WitnessInNote, 56);
         let witness = log.witness(from, self.next);
         require(witness.is_none(), "LOG-3", || {
             format!("operation {} is broken, at {place}; witness at {witness:?}", self.next)
@@ -204,7 +209,10 @@ impl Logs {
         let known = (1..=2).contains(&kind) && !record.header.reserved;
         support(known, "LOG-7", || format!("kind is {kind}, or reserved bytes are in use"))?;
         let malformed = |what: &str| format!("record of operation {first_sequence}: {what}");
-        require(durable_sequence < first_sequence, "LOG-6", || malformed("durable too early"))?;
+        let is_before = durable_sequence < first_sequence;
+        let signed = (durable_sequence as i64) < first_sequence as i64;
+        let is_before = or(is_before, Wrong::DurableSigned, signed);
+        require(is_before, "LOG-6", || malformed("durable too early"))?;
         require(all_zero(record.padding) || is(Wrong::RecordPaddingFree), "LOG-6", || {
             malformed("padding")
         })?;

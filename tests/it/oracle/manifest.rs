@@ -74,8 +74,12 @@ pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
     }
     let (living, most) = manifest.log.map_or((false, 0), |log| (true, log.sequence));
     let most = or(most, Wrong::SegmentsBelowLog, most.saturating_sub(1));
-    for SegmentEntry { number, sequence, deletions, .. } in &manifest.segments {
-        let fits = *sequence <= most && (living || deletions.is_none());
+    let checked = or(manifest.segments.len(), Wrong::FirstSequenceOnly, 1);
+    for SegmentEntry { number, sequence, deletions, .. } in manifest.segments.iter().take(checked) {
+        let signed = *sequence as i64 <= most as i64;
+        let fits = or(*sequence <= most, Wrong::SegmentSequenceSigned, signed);
+        let may_delete = living || is(Wrong::DeletionsWithoutLog);
+        let fits = fits && (may_delete || deletions.is_none());
         require(fits, "SEG-6", || format!("segment {number}, sequence {sequence} of {most}"))?;
     }
     for kind in [LAYOUT, RECIPE] {

@@ -185,13 +185,13 @@ impl Names<'_> {
             let list = self.read_lengths(group, others as usize)?;
             if place > 0 {
                 let before = or(head.clone(), Wrong::HeadsFromFirst, first.to_vec());
-                head = self.read_name(&before, &heads, place - 1)?;
+                head = self.read_name(&before, &heads, place - 1, is(Wrong::HeadsShareLess))?;
             }
             self.add(head.clone())?;
             let mut name = head.clone();
             for other in 0..others as usize {
                 let before = or(name.clone(), Wrong::NamesFromHead, head.clone());
-                name = self.read_name(&before, &list, other)?;
+                name = self.read_name(&before, &list, other, false)?;
                 self.add(name.clone())?;
             }
             start = end;
@@ -236,7 +236,14 @@ impl Names<'_> {
         Ok(lengths.into_iter().map(name).collect())
     }
 
-    fn read_name(&self, before: &[u8], list: &List<'_>, place: usize) -> Checked<Vec<u8>> {
+    /// A name of a list; `shares_less` of a wrong reader, which lets it share less than it can.
+    fn read_name(
+        &self,
+        before: &[u8],
+        list: &List<'_>,
+        place: usize,
+        shares_less: bool,
+    ) -> Checked<Vec<u8>> {
         let (shared, bits) = list[place];
         require(shared <= before.len(), "NAM-8", || format!("{shared} bytes are shared"))?;
         let mut name = before[..shared.min(before.len())].to_vec();
@@ -256,7 +263,8 @@ impl Names<'_> {
         require(length == 0 || name.len() > most, "NAM-7", || "half a code".to_owned())?;
         require(name.len() <= most, "NAM-9", || format!("a name of {} bytes", name.len()))?;
         let first = name.get(shared);
-        let order = first > before.get(shared) || is(Wrong::SharesLess) && &name[..] > before;
+        let shares_less = shares_less || is(Wrong::SharesLess);
+        let order = first > before.get(shared) || shares_less && &name[..] > before;
         require(order, "NAM-10", || "the names of a list do not ascend".to_owned())?;
         Ok(name)
     }

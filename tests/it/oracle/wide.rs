@@ -127,7 +127,8 @@ impl OpenBase {
             }
         };
         let rows: Vec<Bits> = body.chunks(usize::from(self.bits / 8)).map(row).collect();
-        let ascend = rows.is_sorted_by(|a, b| a < b || is(Wrong::RowsMayRepeat) && a == b);
+        let compared = &rows[or(0, Wrong::FirstRowsInAnyOrder, 1).min(rows.len())..];
+        let ascend = compared.is_sorted_by(|a, b| a < b || is(Wrong::RowsMayRepeat) && a == b);
         require(ascend, "BAS-3", || "the rows do not ascend".to_owned())?;
         let (mut sum, mut stated) =
             (rows.iter().fold(0, |sum: u128, row| sum.wrapping_add(term(row))), self.set_sum);
@@ -186,6 +187,7 @@ pub fn open_part(
         let mut others = before.iter().flat_map(|part| &part.key);
         let are_own = others.all(|bit| !ones.contains(bit)) || is(Wrong::MasksOverlap);
         let fits = (least..=32).contains(&key_bits.into()) && ones.len() == usize::from(key_bits);
+        let part_bits = or(part_bits, Wrong::PartBitsBesideMask, 0);
         let has_no_range = (start_bit, part_bits) == (0, 0) || is(Wrong::RangeBesideMask);
         require(is_of_form && are_own && fits && has_no_range, "PRT-3", || {
             format!("a key of {key_bits} bits with the mask {mask:x?}")
