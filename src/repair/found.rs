@@ -117,7 +117,7 @@ impl<F: Fingerprint> Found<F> {
         self.namings.get(place).unwrap_or(&Naming::Numbers)
     }
 
-    /// Fingerprints and operations that the store says that it has.
+    /// Fingerprints that the store says that its segments hold, and insertions of its logs.
     pub(super) fn record_count(&self) -> u64 {
         let segments = self.base.manifest.segments.iter();
         let stored = segments.fold(0, |sum: u64, segment| sum.saturating_add(segment.count));

@@ -1,5 +1,6 @@
 //! A pack, stage by stage: an [`Intake`] takes fingerprints, a [`SortedIntake`] has them in order,
-//! and what that writes is [`Prepared`]. Each runs in the pool of threads that it is to use.
+//! and what that writes is [`Prepared`]. Each runs in the pool of threads that it is to use, or for
+//! few records in the thread that waits for it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

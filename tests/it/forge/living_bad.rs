@@ -274,8 +274,8 @@ fn second_segment() -> WrittenVector {
     rejected(
         "bad-seg-06-second-segment",
         "SEG-6",
-        "The sequence of the second of two segments, which have no deletions files, is one more than \
-         that of LOG.",
+        "The sequence of the second of two segments, which have no deletions files, is one more \
+         than that of LOG.",
         living_parts(&spec).assemble(),
     )
 }

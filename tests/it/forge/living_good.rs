@@ -294,8 +294,8 @@ fn torn() -> Vec<WrittenVector> {
         ),
         torn_good(
             "good-living-log-note-late",
-            "A record header that calls a missing operation durable stands 8 bytes behind the start of the \
-             note, and ends with the first bytes of a record: it says nothing.",
+            "A record header that calls a missing operation durable stands 8 bytes behind the \
+             start of the note, and ends with the first bytes of a record: it says nothing.",
             late,
         ),
         torn_good("good-torn-zeros", "99 zero bytes follow the last record of the log.", zeros),
@@ -323,7 +323,8 @@ fn torn() -> Vec<WrittenVector> {
         ),
         torn_good(
             "good-torn-witness-at-multiple-of-4",
-            "A record header that calls operation 3 durable stands 4 bytes behind the second record.",
+            "A record header that calls operation 3 durable stands 4 bytes behind the second \
+             record.",
             shifted,
         ),
         torn_good(

@@ -277,14 +277,15 @@ fn chains() -> Vec<WrittenVector> {
         rejected(
             "bad-log-05-nothing-durable",
             "LOG-5",
-            "A log has no records, and the only one of the next log calls operation 0 durable, so none.",
+            "A log has no records, and the only one of the next log calls operation 0 durable, so \
+             none.",
             first.assemble(),
         ),
         rejected(
             "bad-log-05-in-note",
             "LOG-5",
-            "A log ends without a seal, and a record header stands 8 bytes behind the start of the note of \
-             the next one.",
+            "A log ends without a seal, and a record header stands 8 bytes behind the start of the \
+             note of the next one.",
             in_note.assemble(),
         ),
         rejected(

@@ -125,8 +125,8 @@ pub fn vectors() -> Vec<WrittenVector> {
         bad(
             "bad-blk-07-short-next-below",
             "BLK-7",
-            "A block of a short table begins with a key less than the last one of the block before, and \
-             the router ascends.",
+            "A block of a short table begins with a key less than the last one of the block \
+             before, and the router ascends.",
             next_below,
         ),
         bad(

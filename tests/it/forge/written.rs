@@ -302,8 +302,8 @@ fn whole_but_wrong() -> Vec<WrittenVector> {
         bad(
             "bad-blk-04-one-bit-missing",
             "BLK-4",
-            "The raw bits of the last key reach into its code by one bit. It is 0, as it should be in either, \
-             and all else agrees.",
+            "The raw bits of the last key reach into its code by one bit. It is 0, as it should be \
+             in either, and all else agrees.",
             store(vec![one_missing]),
         ),
         bad(
