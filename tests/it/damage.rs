@@ -2,12 +2,22 @@
 //! nothing else.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fpstore::stats::AccessPath;
 use fpstore::{Design, Error, Layout, OpenOptions, Packer, Store};
 
-use crate::sets::{Random, brute_force, clustered, overwrite, sorted};
+use crate::sets::{Random, brute_force, clustered, sorted};
+
+/// Puts other bytes into a file. It is not emptied first: some file systems write what takes the
+/// place of an emptied file to the disk at once.
+pub fn overwrite(file: &Path, bytes: &[u8]) {
+    let mut file =
+        fs::OpenOptions::new().write(true).create(true).truncate(false).open(file).unwrap();
+    file.write_all(bytes).unwrap();
+    file.set_len(bytes.len() as u64).unwrap();
+}
 
 /// A small store, its set, and queries with their answers.
 struct Sample {

@@ -7,10 +7,11 @@ use std::path::Path;
 
 use fpstore::{Error, Fingerprint, Match, OpenOptions};
 
+use crate::damage::overwrite;
 use crate::forge::wide_writer::Wide;
 use crate::forge::writer::Files;
 use crate::forge::{changed_wide, wide_segment};
-use crate::sets::{Random, overwrite};
+use crate::sets::Random;
 
 /// What a damaged store was seen to do.
 #[derive(Default, Debug)]

@@ -14,8 +14,9 @@ use fpstore::{
 };
 use proptest::prelude::*;
 
+use crate::damage::overwrite;
 use crate::oracle;
-use crate::sets::{Random, overwrite};
+use crate::sets::Random;
 
 const PLANS: [BatchPlan; 2] = [BatchPlan::Search, BatchPlan::Sweep];
 

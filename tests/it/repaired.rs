@@ -10,7 +10,8 @@ use fpstore::{
     Design, Execution, Fingerprint, Layout, OpenOptions, Packer, StoreOptions, WriterOptions,
 };
 
-use crate::sets::{Random, overwrite};
+use crate::damage::overwrite;
+use crate::sets::Random;
 
 /// Bytes of a chunk of a base, as the format document has it.
 const CHUNK: usize = 4096;

@@ -1,8 +1,4 @@
-//! Fingerprint sets, the answers of brute force, and files that are damaged again and again.
-
-use std::fs;
-use std::io::Write;
-use std::path::Path;
+//! Fingerprint sets and the answers of brute force.
 
 use fpstore::Match;
 
@@ -81,13 +77,4 @@ pub fn sorted(set: &[u64]) -> Vec<u64> {
     set.sort_unstable();
     set.dedup();
     set
-}
-
-/// Puts other bytes into a file. It is not emptied first: some file systems write what
-/// takes the place of an emptied file to the disk at once.
-pub fn overwrite(file: &Path, bytes: &[u8]) {
-    let mut file =
-        fs::OpenOptions::new().write(true).create(true).truncate(false).open(file).unwrap();
-    file.write_all(bytes).unwrap();
-    file.set_len(bytes.len() as u64).unwrap();
 }
