@@ -129,10 +129,15 @@ mod unix {
             }
         }
 
-        /// Locks the directory itself against other processes until it is closed; false if another
-        /// one holds it. Where the file system has no such locks, there is none.
+        /// Locks the directory itself against other processes until [`Self::unlock`]; false if
+        /// another one holds it. Where the file system has no such locks, there is none.
         pub fn try_lock(&self) -> bool {
             !matches!(self.file.try_lock(), Err(TryLockError::WouldBlock))
+        }
+
+        /// Gives the lock up.
+        pub fn unlock(&self) {
+            let _ = self.file.unlock();
         }
 
         fn open_at(&self, name: &str, flags: OFlags, mode: Mode) -> io::Result<File> {
@@ -300,6 +305,9 @@ impl DirectoryHandle {
         true
     }
 
+    /// There are no locks of directories.
+    pub fn unlock(&self) {}
+
     /// Opens the regular file `name` for reading.
     pub fn open_regular(&self, name: &str) -> io::Result<File> {
         super::open_regular(&self.absolute.join(name))
@@ -417,7 +425,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let [one, two] = [(); 2].map(|()| DirectoryHandle::open(root.path()).unwrap());
         assert!(one.try_lock() && !two.try_lock());
-        drop(one);
+        // What a process that is being started has, for a moment.
+        let _inherited = one.file.try_clone().unwrap();
+        one.unlock();
         assert!(two.try_lock());
     }
 }

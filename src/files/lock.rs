@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
@@ -14,12 +15,48 @@ use super::{
 /// How often a file is created that others remove at once.
 const ATTEMPTS: usize = 10;
 
+/// A file that is locked until this is dropped.
+///
+/// The lock is given up then, and not left to the closing of the file: a process that another
+/// thread is starting has all files of this one open for a moment, and would keep the lock as long.
+#[derive(Debug)]
+pub struct LockedFile(File);
+
+impl LockedFile {
+    /// Locks `file`; `None` if another process holds it locked.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system.
+    pub fn try_lock(file: File) -> io::Result<Option<Self>> {
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl Deref for LockedFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
 /// A file that is locked, and still stood under its name after it was. It stays when this is
 /// dropped.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
-    file: File,
+    file: LockedFile,
 }
 
 impl Lock {
@@ -50,14 +87,10 @@ impl Lock {
     /// cannot rename without replacing, [`Self::persist`] makes a second name and removes the
     /// first, and a process can be killed between the two.
     fn of(file: File, path: &Path) -> io::Result<Option<Self>> {
-        match file.try_lock() {
-            Ok(()) if is_at(&file, path) => {
-                check_own(&file.metadata()?)?;
-                Ok(Some(Self { path: path.to_path_buf(), file }))
-            }
-            Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
+        let file = LockedFile::try_lock(file)?.filter(|file| is_at(file, path));
+        let Some(file) = file else { return Ok(None) };
+        check_own(&file.metadata()?)?;
+        Ok(Some(Self { path: path.to_path_buf(), file }))
     }
 
     /// Makes the bytes durable, then gives the file the name `path`, in the same directory, and
@@ -68,7 +101,7 @@ impl Lock {
     ///
     /// [`io::ErrorKind::AlreadyExists`] where something is not to be replaced, else those of the
     /// system. The file keeps its name then, unless only the last sync failed.
-    pub fn persist(self, path: &Path, replace: bool) -> io::Result<File> {
+    pub fn persist(self, path: &Path, replace: bool) -> io::Result<()> {
         check_is_at(&self.file, &self.path)?;
         if replace {
             keep_permissions(&self.file, path, Ownership::Given)?;
@@ -81,8 +114,7 @@ impl Lock {
             name.disable_cleanup(true);
             name.persist_noclobber(path).map_err(|error| error.error)?;
         }
-        sync_directory(parent(path))?;
-        Ok(self.file)
+        sync_directory(parent(path))
     }
 
     /// Removes the file, if it still has its name.
@@ -131,7 +163,7 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// Whether some process holds the file at `path` locked.
 pub fn is_locked(path: &Path) -> bool {
-    let locked = |file: File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+    let locked = |file| LockedFile::try_lock(file).is_ok_and(|locked| locked.is_none());
     fs::symlink_metadata(path).is_ok_and(|data| data.is_file())
         && open_unfollowed(path).is_ok_and(locked)
 }
@@ -184,6 +216,18 @@ mod tests {
         drop(first);
         let error = Lock::of(second, &part).unwrap_err();
         assert!(error.to_string().contains("a second name"), "{error}");
+    }
+
+    #[test]
+    fn a_lock_ends_with_its_owner_though_a_starting_process_has_the_file_open() {
+        let (_directory, part, first, _second) = opened_twice();
+        let inherited = first.file().try_clone().unwrap();
+        drop(first);
+        assert!(!is_locked(&part));
+        let next = Lock::take(&part).unwrap().unwrap();
+        drop(inherited);
+        assert!(is_locked(&part), "the next one has it");
+        next.remove().unwrap();
     }
 
     #[test]

@@ -35,7 +35,7 @@ use std::path::Path;
 pub(crate) use aligned::Aligned;
 pub use destination::{Destination, Through, put};
 pub use directory::{DirectoryHandle, DirectoryId};
-pub use lock::{Lock, is_locked};
+pub use lock::{Lock, LockedFile, is_locked};
 pub use permissions::{Ownership, keep_permissions};
 pub use positioned::{read_exact_at, write_all_at};
 pub use temporary::{TEMPORARY_PREFIX, Temporary, is_temporary_name, nameless, remove_dead};
@@ -141,7 +141,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     let temporary = Temporary::create(parent(path))?;
     io::Write::write_all(&mut temporary.file(), bytes)?;
-    temporary.persist(path, true).map(drop)
+    temporary.persist(path, true)
 }
 
 /// Whether `file` is what stands at `path`, and not behind a link there.

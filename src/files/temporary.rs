@@ -79,7 +79,7 @@ impl Temporary {
     ///
     /// [`io::ErrorKind::AlreadyExists`] where something is not to be replaced, else those of the
     /// system. The file is gone then, unless only the last sync failed.
-    pub fn persist(self, path: &Path, replace: bool) -> io::Result<File> {
+    pub fn persist(self, path: &Path, replace: bool) -> io::Result<()> {
         check_is_at(self.file(), self.path())?;
         if replace {
             keep_permissions(self.file(), path, Ownership::Given)?;
@@ -89,9 +89,8 @@ impl Temporary {
             true => self.file.persist(path),
             false => self.file.persist_noclobber(path),
         };
-        let file = persisted.map_err(|error| error.error)?;
-        sync_directory(parent(path))?;
-        Ok(file)
+        persisted.map_err(|error| error.error)?;
+        sync_directory(parent(path))
     }
 }
 

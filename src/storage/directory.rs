@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::{Hold, Storage};
 use crate::access::{Access, InDirectory, ReadFiles};
 use crate::error::{Error, Result};
-use crate::files::{self, DirectoryHandle};
+use crate::files::{self, DirectoryHandle, LockedFile};
 use crate::format::MAX_MANIFEST_BYTES;
 use crate::mapped::Bytes;
 use crate::sort::Spill;
@@ -152,7 +152,8 @@ impl Storage for Directory {
 /// Whether some process holds the file `name` locked.
 fn is_locked(directory: &DirectoryHandle, name: &str) -> bool {
     let file = directory.open_unfollowed(name);
-    file.is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
+    let locked = file.and_then(LockedFile::try_lock);
+    locked.is_ok_and(|locked| locked.is_none())
 }
 
 /// A temporary file without a name: however the process ends, it goes.

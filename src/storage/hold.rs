@@ -9,12 +9,12 @@
 //! A directory that is moved in the moment between a check and the write behind it takes that write
 //! along: it never reaches another store.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
 use crate::error::{Displacement, Error, Result};
-use crate::files::DirectoryHandle;
+use crate::files::{DirectoryHandle, LockedFile};
 use crate::format::{LOCK_NAME, LOCK_TEXT};
 
 /// How often the lock is created while others remove it at once.
@@ -23,8 +23,18 @@ const ATTEMPTS: usize = 10;
 /// A directory that this process has locked for writing, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Hold {
-    directory: DirectoryHandle,
-    lock: File,
+    directory: LockedDirectory,
+    lock: LockedFile,
+}
+
+/// Gives up the lock of the directory as [`LockedFile`] does that of a file.
+#[derive(Debug)]
+struct LockedDirectory(DirectoryHandle);
+
+impl Drop for LockedDirectory {
+    fn drop(&mut self) {
+        self.0.unlock();
+    }
 }
 
 impl Hold {
@@ -40,30 +50,23 @@ impl Hold {
         if !directory.try_lock() {
             return Err(busy());
         }
-        let lock = open_or_create(&directory);
-        let lock = lock.map_err(Error::io(directory.path_of(LOCK_NAME), "take the lock"))?;
-        Self::of(directory, lock)?.ok_or_else(busy)
-    }
-
-    fn of(directory: DirectoryHandle, lock: File) -> Result<Option<Self>> {
-        match lock.try_lock() {
-            // A writer that gave up may have removed the file just now.
-            Ok(()) => {
-                let has = directory.has(LOCK_NAME, &lock);
-                let has =
-                    has.map_err(Error::io(directory.path_of(LOCK_NAME), "look at the lock"))?;
-                Ok(has.then_some(Self { directory, lock }))
-            }
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => {
-                Err(Error::io(directory.path_of(LOCK_NAME), "take the lock")(error))
-            }
+        let directory = LockedDirectory(directory);
+        let path = || directory.0.path_of(LOCK_NAME);
+        let lock = open_or_create(&directory.0).and_then(LockedFile::try_lock);
+        let Some(lock) = lock.map_err(Error::io(path(), "take the lock"))? else {
+            return Err(busy());
+        };
+        // A writer that gave up may have removed the file just now.
+        match directory.0.has(LOCK_NAME, &lock) {
+            Ok(true) => Ok(Self { directory, lock }),
+            Ok(false) => Err(busy()),
+            Err(error) => Err(Error::io(path(), "look at the lock")(error)),
         }
     }
 
     /// The directory.
     pub(crate) fn directory(&self) -> &DirectoryHandle {
-        &self.directory
+        &self.directory.0
     }
 
     /// Checks that its path still leads to the directory, and that the lock is still its lock.
@@ -73,29 +76,29 @@ impl Hold {
     ///
     /// [`Error::Displaced`]; [`Error::Io`] where the system does not tell.
     pub(crate) fn check(&self) -> Result<()> {
-        let path = self.directory.path();
+        let directory = self.directory();
+        let path = directory.path();
         let displaced = |by| Err(Error::Displaced { path: path.to_path_buf(), by });
-        match self.directory.is_at_path() {
+        match directory.is_at_path() {
             Ok(true) => {}
-            Ok(false) if self.directory.is_path_taken() => {
+            Ok(false) if directory.is_path_taken() => {
                 return displaced(Displacement::Replaced);
             }
             Ok(false) => return displaced(Displacement::Moved),
             Err(error) => return Err(Error::io(path, "look at the directory")(error)),
         }
-        match self.directory.has(LOCK_NAME, &self.lock) {
+        match directory.has(LOCK_NAME, &self.lock) {
             Ok(true) => Ok(()),
             Ok(false) => displaced(Displacement::Unlocked),
-            Err(error) => {
-                Err(Error::io(self.directory.path_of(LOCK_NAME), "look at the lock")(error))
-            }
+            Err(error) => Err(Error::io(directory.path_of(LOCK_NAME), "look at the lock")(error)),
         }
     }
 
     /// Removes the file `lock`, for who leaves the directory as it found it.
     pub(crate) fn remove_lock(&self) {
-        if self.directory.has(LOCK_NAME, &self.lock).is_ok_and(|has| has) {
-            let _ = self.directory.remove(LOCK_NAME);
+        let directory = self.directory();
+        if directory.has(LOCK_NAME, &self.lock).is_ok_and(|has| has) {
+            let _ = directory.remove(LOCK_NAME);
         }
     }
 }
@@ -158,6 +161,16 @@ mod tests {
         assert!(matches!(Hold::take(&path), Err(Error::Busy { .. })));
         drop(hold);
         assert_eq!(displacement(&Hold::take(&path).unwrap()), None);
+    }
+
+    #[test]
+    fn a_directory_is_free_with_its_writer_though_a_starting_process_has_its_lock_open() {
+        let root = tempfile::tempdir().unwrap();
+        let hold = Hold::take(root.path()).unwrap();
+        let _inherited = hold.lock.try_clone().unwrap();
+        drop(hold);
+        let _next = Hold::take(root.path()).unwrap();
+        assert!(matches!(Hold::take(root.path()), Err(Error::Busy { .. })));
     }
 
     #[test]

@@ -243,7 +243,7 @@ impl Target {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(usage(&self.path, "has come to be meanwhile, and is not replaced"))
             }
-            named => named.map(drop).map_err(failure(&self.path, "name")),
+            named => named.map_err(failure(&self.path, "name")),
         }
     }
 }
