@@ -16,7 +16,7 @@ use crate::raw;
 
 const SEED: u64 = 60;
 /// Rounds of each test, unless `FPSTORE_KILLS` says how many.
-const KILLS: u32 = 50;
+const KILLS: u32 = 32;
 /// Large enough that a pack takes tens of milliseconds.
 const COUNT: usize = 150_000;
 /// More than fit into the least memory.

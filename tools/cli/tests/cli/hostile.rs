@@ -116,7 +116,7 @@ mod arrow {
     #[test]
     fn what_can_be_true_is_held_to_the_memory() {
         // zstd can make 32768 bytes of one, so that much may be true.
-        let zeros = vec![0; 1 << 22];
+        let zeros = vec![0; 2_200_000];
         let whole = file(&batches(&zeros[..9000], column("uint64")), Some(CompressionType::ZSTD));
         let bytes = replaced(&whole, &length(72_000), &length(500_000));
         is_refused("a.arrow", &bytes, "", &["Arrow IPC is cut or damaged: before byte "]);
@@ -457,10 +457,11 @@ mod parquet {
     #[test]
     fn a_long_text_that_many_rows_share_is_in_memory_once() {
         use arrow_array::types::Int32Type;
-        use arrow_array::{DictionaryArray, RecordBatch};
-        let text = format!("{}17", "0".repeat(400 << 10));
-        let texts = std::iter::repeat_n(text.as_str(), 2000);
-        let texts: DictionaryArray<Int32Type> = texts.collect();
+        use arrow_array::{DictionaryArray, Int32Array, RecordBatch, StringArray};
+        // More than the address space that the pack gets.
+        let text = StringArray::from(vec![format!("{}17", "0".repeat(400 << 10))]);
+        let keys = Int32Array::from(vec![0; 1400]);
+        let texts = DictionaryArray::<Int32Type>::new(keys, Arc::new(text));
         let batch = RecordBatch::try_from_iter([("fingerprint", Arc::new(texts) as _)]);
         let bytes = parquet(&[batch.unwrap()], Compression::SNAPPY);
         let scratch = crate::Scratch::new();

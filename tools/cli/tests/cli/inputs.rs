@@ -33,7 +33,6 @@ fn devset() -> Vec<u64> {
 struct Reference {
     scratch: Scratch,
     set: Vec<u64>,
-    dump: String,
 }
 
 impl Reference {
@@ -48,7 +47,7 @@ impl Reference {
         }
         let rows = ids.iter().map(|(fp, ids)| format!("{fp:016x}\t{}\n", ids.join(",")));
         assert!(dump == rows.collect::<String>(), "each fingerprint with all its lines");
-        Self { scratch, set, dump }
+        Self { scratch, set }
     }
 
     /// Packs a file of this name, and expects the same store, file by file. Ids are those that the
@@ -63,8 +62,6 @@ impl Reference {
 
     #[track_caller]
     fn is_alike(&self, what: &str) {
-        let dump = self.scratch.run("dump other --as ids").succeeds().stdout;
-        assert!(dump == self.dump, "{what}: other fingerprints or ids");
         let files = |store: &str| -> Vec<(String, Vec<u8>)> {
             let names = self.scratch.listing(store).into_iter().map(|(name, _)| name);
             names
