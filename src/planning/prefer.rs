@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result};
 
-/// What a plan is chosen for.
+/// What a plan is chosen for. A plan's latency is what
+/// [`Planner::search_ns`](crate::plan::Planner::search_ns) says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prefer {
     /// Little space: a hundredth of it is worth a twelfth of the latency.
@@ -20,8 +21,9 @@ pub enum Prefer {
 }
 
 impl Prefer {
-    /// What a plan is worth; less is better.
-    pub(super) fn score(self, bytes: f64, latency: f64) -> f64 {
+    /// What so many bytes and nanoseconds of a search are worth; less is better. Units do not
+    /// matter, as long as all have the same.
+    pub fn score(self, bytes: f64, latency: f64) -> f64 {
         let eighth = |x: f64| x.sqrt().sqrt().sqrt();
         match self {
             Prefer::Size => bytes * eighth(latency),

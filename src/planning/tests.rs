@@ -63,7 +63,8 @@ fn a_balanced_plan_takes_no_more_than_the_fingerprints_themselves() {
         for k in [0, 3, 7] {
             let planner = Planner::new(1 << exponent).radius(k);
             let plans = planner.plans().unwrap();
-            let (best, product) = (&plans[0], |plan: &Plan| plan.store_bytes as f64 * plan.warm_ns);
+            let best = &plans[0];
+            let product = |plan: &Plan| plan.store_bytes as f64 * planner.search_ns(plan);
             let raw = |plan: &&Plan| plan.bytes_per_fingerprint <= 8.0;
             assert!(raw(&best), "2^{exponent}, k = {k}: {}", best.bytes_per_fingerprint);
             assert!(plans.iter().filter(raw).all(|plan| product(best) <= product(plan)));
@@ -75,6 +76,28 @@ fn a_balanced_plan_takes_no_more_than_the_fingerprints_themselves() {
     // What a file takes besides its fingerprints is more than these: then it is the smallest.
     let (best, size) = (Planner::new(10), Planner::new(10).prefer(Prefer::Size));
     assert_eq!(best.best().unwrap(), size.best().unwrap());
+}
+
+#[test]
+fn one_table_is_enough_where_a_hot_index_answers() {
+    for exponent in [10, 14, 17, 20] {
+        for k in [1, 3, 8] {
+            for prefer in [Prefer::Size, Prefer::Balanced, Prefer::Speed] {
+                let planner = Planner::new(1 << exponent).radius(k).prefer(prefer);
+                let best = planner.best().unwrap().unwrap();
+                let case = format!("2^{exponent}, k = {k}, {prefer}: {best:?}");
+                assert_eq!(best.design.table_count(), 1, "{case}");
+                // The faster tables answer before it is there.
+                let fastest = planner.plans().unwrap();
+                let fastest = fastest.iter().map(|plan| plan.warm_ns).fold(f64::MAX, f64::min);
+                assert!(planner.search_ns(&best) < 1.5 * fastest.max(500.0), "{case}");
+            }
+        }
+    }
+    // No usual machine has the memory for it here.
+    let best = Planner::new(1 << 22).prefer(Prefer::Speed).best().unwrap().unwrap();
+    assert!(best.design.table_count() > 1, "{best:?}");
+    assert_eq!(Planner::new(1 << 22).search_ns(&best), best.warm_ns);
 }
 
 #[test]

@@ -1,4 +1,6 @@
-//! The Pareto front of space and time, and which of it is worth having.
+//! The Pareto front of space and time, and what of it each `--prefer` takes.
+
+use fpstore::Prefer;
 
 /// Bytes per fingerprint and latency of a configuration; less of each is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -7,19 +9,10 @@ pub struct Point {
     pub latency: f64,
 }
 
-/// The weight of the other of space and time for the smallest and the fastest configuration: the
-/// smallest has the least `bytes * latency^(1/8)`, so that it gives away a hundredth of space where
-/// that saves more than a twelfth of the time; the fastest likewise.
-const OTHER: f64 = 1.0 / 8.0;
-
 impl Point {
     /// Whether it is at least as good as `other` in both, and not equal.
     fn dominates(self, other: Self) -> bool {
         self.bytes <= other.bytes && self.latency <= other.latency && self != other
-    }
-
-    fn score(self, space: f64, time: f64) -> f64 {
-        space * self.bytes.ln() + time * self.latency.ln()
     }
 }
 
@@ -42,40 +35,29 @@ pub fn slower_than_best(point: Point, others: &[Point]) -> f64 {
     point.latency / no_larger.map(|other| other.latency).fold(point.latency, f64::min) - 1.0
 }
 
-/// The numbers of the points that are worth having, with their roles, from small to fast: those
-/// with the best products of space and time that weigh space or time more, and the knee of the
-/// front between them, which lies farthest below the straight line from the one to the other, both
-/// on logarithmic scales. Each is on the front. Where they coincide there are fewer than three.
-pub fn recommend(points: &[Point]) -> Vec<(&'static str, usize)> {
-    let best = |space: f64, time: f64| {
-        let score = |&number: &usize| points[number].score(space, time);
-        (0..points.len()).min_by(|a, b| score(a).total_cmp(&score(b)))
+/// The numbers of the points that each `--prefer` of a pack takes, from small to fast: the same one
+/// for several stands there once. Each is on the front. `raw_bytes` is what a fingerprint takes
+/// uncompressed, with its id.
+pub fn recommend(points: &[Point], raw_bytes: f64) -> Vec<(Vec<Prefer>, usize)> {
+    let best = |prefer: Prefer, most_bytes: f64| {
+        let score = |&number: &usize| prefer.score(points[number].bytes, points[number].latency);
+        let within = (0..points.len()).filter(|&number| points[number].bytes <= most_bytes);
+        within.min_by(|a, b| score(a).total_cmp(&score(b)))
     };
-    let (Some(smallest), Some(fastest)) = (best(1.0, OTHER), best(OTHER, 1.0)) else {
-        return Vec::new();
-    };
-    let (small, fast) = (points[smallest], points[fastest]);
-    if small == fast {
-        return vec![("balanced", smallest)];
+    let size = best(Prefer::Size, f64::INFINITY);
+    let balanced = best(Prefer::Balanced, raw_bytes).or(size);
+    let speed = best(Prefer::Speed, f64::INFINITY);
+    let mut chosen: Vec<(Vec<Prefer>, usize)> = Vec::new();
+    for (prefer, number) in
+        [(Prefer::Size, size), (Prefer::Balanced, balanced), (Prefer::Speed, speed)]
+    {
+        let Some(number) = number else { continue };
+        match chosen.iter_mut().find(|(_, known)| points[*known] == points[number]) {
+            Some((all, _)) => all.push(prefer),
+            None => chosen.push((vec![prefer], number)),
+        }
     }
-    // Shares of the way from the better end to the worse one, on logarithmic scales.
-    let way = |value: f64, from: f64, to: f64| (value / from).ln() / (to / from).ln();
-    let cost = |&number: &usize| {
-        let point = points[number];
-        way(point.bytes, small.bytes, fast.bytes) + way(point.latency, fast.latency, small.latency)
-    };
-    let between = |&number: &usize| {
-        let point = points[number];
-        small.bytes < point.bytes
-            && point.bytes < fast.bytes
-            && fast.latency < point.latency
-            && point.latency < small.latency
-    };
-    let inside = (0..points.len()).filter(between);
-    let knee = inside.min_by(|a, b| cost(a).total_cmp(&cost(b)));
-    let mut chosen = vec![("smallest", smallest)];
-    chosen.extend(knee.map(|knee| ("balanced", knee)));
-    chosen.push(("fastest", fastest));
+    chosen.sort_by(|(_, a), (_, b)| points[*a].bytes.total_cmp(&points[*b].bytes));
     chosen
 }
 
@@ -120,26 +102,39 @@ mod tests {
         }
 
         #[test]
-        fn what_is_recommended_is_on_the_front_once_and_from_small_to_fast(points in points()) {
+        fn what_is_recommended_is_on_the_front_once_and_from_small_to_fast(
+            points in points(),
+            raw_bytes in 1u32..40,
+        ) {
             let front = front(&points);
-            let chosen = recommend(&points);
-            prop_assert!((1..=3).contains(&chosen.len()));
+            let chosen = recommend(&points, raw_bytes.into());
+            let prefer: Vec<Prefer> = chosen.iter().flat_map(|(prefer, _)| prefer.clone()).collect();
+            prop_assert_eq!(prefer.len(), 3);
             for pair in chosen.windows(2) {
                 let (small, fast) = (points[pair[0].1], points[pair[1].1]);
                 prop_assert!(small.bytes <= fast.bytes && small.latency >= fast.latency);
                 prop_assert!(small != fast);
             }
             prop_assert!(chosen.iter().all(|&(_, number)| front[number]));
+            let fits = |point: &Point| point.bytes <= f64::from(raw_bytes);
+            let balanced = chosen.iter().find(|(prefer, _)| prefer.contains(&Prefer::Balanced));
+            prop_assert!(fits(&points[balanced.unwrap().1]) || !points.iter().any(fits));
         }
     }
 
     #[test]
-    fn knees_of_a_front_get_the_roles() {
+    fn each_preference_has_its_point() {
         let at = |bytes, latency| Point { bytes, latency };
         // The ends gain nothing over their neighbours.
         let points =
-            [at(4.99, 400.0), at(5.0, 100.0), at(10.0, 8.0), at(20.0, 5.0), at(30.0, 4.99)];
-        assert_eq!(recommend(&points), [("smallest", 1), ("balanced", 2), ("fastest", 3)]);
-        assert_eq!(recommend(&points[..1]), [("balanced", 0)]);
+            [at(4.99, 400.0), at(5.0, 100.0), at(7.0, 20.0), at(20.0, 5.0), at(30.0, 4.99)];
+        let [size, balanced, speed] = [Prefer::Size, Prefer::Balanced, Prefer::Speed];
+        let chosen = recommend(&points, 8.0);
+        assert_eq!(chosen, [(vec![size], 1), (vec![balanced], 2), (vec![speed], 3)]);
+        // A balanced one takes no more than the fingerprints, unless all do.
+        let chosen = recommend(&points, 5.0);
+        assert_eq!(chosen, [(vec![size, balanced], 1), (vec![speed], 3)]);
+        assert_eq!(recommend(&points, 4.0), chosen);
+        assert_eq!(recommend(&points[..1], 8.0), [(vec![size, balanced, speed], 0)]);
     }
 }

@@ -137,11 +137,16 @@ pub struct Forecast {
 #[derive(Clone, Copy, Debug)]
 pub struct Prediction {
     pub store_bytes: u64,
+    /// The time of a search that configurations are compared by, in nanoseconds.
+    pub search_ns: f64,
+    /// Whether searches go by the hot index, once it is there.
+    pub by_hot_index: bool,
     pub of_search: Predicted,
 }
 
 impl Prediction {
-    fn of_tables(plan: &Plan) -> Self {
+    fn of_tables(planner: &Planner, plan: &Plan) -> Self {
+        let hot_ns = planner.hot_ns().filter(|hot_ns| *hot_ns < plan.warm_ns);
         let steps = Steps {
             blocks_scanned: plan.blocks,
             blocks_decoded: plan.blocks_decoded,
@@ -149,11 +154,13 @@ impl Prediction {
         };
         let of_search = Predicted {
             bytes_per_fingerprint: plan.bytes_per_fingerprint,
-            warm_ns: plan.warm_ns.round(),
+            warm_ns: hot_ns.unwrap_or(plan.warm_ns).round(),
             cold_ns: plan.cold_ns.round(),
             steps,
         };
-        Self { store_bytes: plan.store_bytes, of_search }
+        let search_ns = planner.search_ns(plan);
+        let by_hot_index = hot_ns.is_some();
+        Self { store_bytes: plan.store_bytes, search_ns, by_hot_index, of_search }
     }
 
     fn of_parts(plan: &PartsPlan, count: u64) -> Self {
@@ -168,7 +175,12 @@ impl Prediction {
             cold_ns: 0.0,
             steps,
         };
-        Self { store_bytes: plan.store_bytes, of_search }
+        Self {
+            store_bytes: plan.store_bytes,
+            search_ns: plan.search_ns,
+            by_hot_index: false,
+            of_search,
+        }
     }
 }
 
@@ -205,7 +217,10 @@ impl Configuration {
     pub fn plan(&self, forecast: &Forecast) -> Result<Option<Prediction>, fpstore::Error> {
         let Forecast { planner, count, radius, .. } = forecast;
         match self {
-            Self::Tables(tables) => Ok(tables.plan(planner)?.as_ref().map(Prediction::of_tables)),
+            Self::Tables(tables) => {
+                let plan = tables.plan(planner)?;
+                Ok(plan.map(|plan| Prediction::of_tables(planner, &plan)))
+            }
             Self::Parts { bits, parts } => {
                 let plans = plan_parts(*bits, *count, *radius)?;
                 let plan = plans.into_iter().find(|plan| plan.parts == *parts);

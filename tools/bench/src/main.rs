@@ -231,7 +231,7 @@ fn run_sweep<F: Fingerprint>(args: &MeasureArgs) -> Result<(), Failure> {
         recommended: Vec::new(),
         overlay,
     };
-    results.recommended = recommend(&results, &grid);
+    results.recommended = recommend(&results, &grid, F::BITS);
     if let Some(directory) = &args.output {
         write_all(&results, directory)?;
     }
@@ -256,27 +256,32 @@ fn check_quick<F: Fingerprint>(
     grid.retain(|configuration| measured(&configuration.id()).is_some());
     let points: Vec<_> = configurations.iter().map(sweep::point).collect();
     let recommended = quick::recommend(&forecast, &grid, "", args.radius())?.into_iter();
-    let check = |Recommended { role, id, .. }: Recommended| {
+    let check = |Recommended { prefer, id, .. }: Recommended| {
         let point = sweep::point(measured(&id)?);
         let (from_front, slower_than_best) =
             (front::distance(point, &points), front::slower_than_best(point, &points));
-        Some(QuickCheck { role, id, from_front, slower_than_best })
+        Some(QuickCheck { prefer, id, from_front, slower_than_best })
     };
     Ok(recommended.filter_map(check).collect())
 }
 
 /// The configurations of the sweep that are worth having.
-fn recommend(results: &Results, grid: &[Configuration]) -> Vec<Recommended> {
+fn recommend(results: &Results, grid: &[Configuration], bits: u32) -> Vec<Recommended> {
     let configured = results.configurations.iter().filter_map(|measured| {
         let configuration = grid.iter().find(|one| one.id() == measured.id)?;
         configuration.can_be_packed().then_some((measured, configuration))
     });
     let configured: Vec<_> = configured.collect();
     let points: Vec<_> = configured.iter().map(|(measured, _)| sweep::point(measured)).collect();
-    let recommended = front::recommend(&points).into_iter().map(|(role, number)| {
+    // With its id, if it has one.
+    let raw_bytes = configured.first().map_or(0.0, |(measured, _)| {
+        let ids = measured.size.ids as f64 / results.data.distinct.max(1) as f64;
+        f64::from(bits) / 8.0 + ids
+    });
+    let recommended = front::recommend(&points, raw_bytes).into_iter().map(|(prefer, number)| {
         let (measured, configuration) = configured[number];
         Recommended {
-            role: role.to_string(),
+            prefer: quick::names(&prefer),
             id: measured.id.clone(),
             bytes_per_fingerprint: measured.size.bytes_per_fingerprint,
             p50_ns: measured.warm.p50_ns,

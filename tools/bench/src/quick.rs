@@ -4,8 +4,8 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use fpstore::Fingerprint;
 use fpstore::plan::Planner;
+use fpstore::{Fingerprint, Prefer};
 use fpstore_cli::failure::Failure;
 
 use super::front::{self, Point};
@@ -127,20 +127,27 @@ pub fn recommend(
     }
     let point = |plan: &Prediction| Point {
         bytes: plan.of_search.bytes_per_fingerprint,
-        latency: plan.of_search.warm_ns,
+        latency: plan.search_ns,
     };
     let points: Vec<Point> = planned.iter().map(|(_, plan)| point(plan)).collect();
-    let recommended = |(role, number): (&str, usize)| {
+    let recommended = |(prefer, number): (Vec<Prefer>, usize)| {
         let (configuration, plan) = &planned[number];
         Recommended {
-            role: role.to_string(),
+            prefer: names(&prefer),
             id: configuration.id(),
             bytes_per_fingerprint: plan.of_search.bytes_per_fingerprint,
             p50_ns: plan.of_search.warm_ns,
             command: configuration.command(input, radius),
         }
     };
-    Ok(front::recommend(&points).into_iter().map(recommended).collect())
+    let raw_bytes = f64::from(forecast.bits) / 8.0;
+    Ok(front::recommend(&points, raw_bytes).into_iter().map(recommended).collect())
+}
+
+/// What `--prefer` takes, as it is shown.
+pub fn names(prefer: &[Prefer]) -> String {
+    let names: Vec<String> = prefer.iter().map(Prefer::to_string).collect();
+    names.join(", ")
 }
 
 #[cfg(test)]

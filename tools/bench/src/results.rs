@@ -13,7 +13,7 @@ use super::{data, queries};
 /// What the design of a store is called that has parts.
 pub const PARTS: &str = "parts";
 /// The version of the layout of `results.json`.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the machine did beside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -249,8 +249,8 @@ pub struct Histogram {
 /// A configuration worth having.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Recommended {
-    /// `smallest`, `balanced` or `fastest`.
-    pub role: String,
+    /// What `--prefer` would say: `size`, `balanced` or `speed`, or several of them.
+    pub prefer: String,
     pub id: String,
     pub bytes_per_fingerprint: f64,
     /// Measured, or predicted where nothing was measured.
@@ -261,7 +261,7 @@ pub struct Recommended {
 /// A recommendation from a sample, and what the sweep says of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct QuickCheck {
-    pub role: String,
+    pub prefer: String,
     pub id: String,
     /// The share by which both its bytes and its latency would have to shrink until nothing is
     /// better in both; 0 on the front.

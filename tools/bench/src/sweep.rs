@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use fpstore::Fingerprint;
+use fpstore::stats::{AccessPath, SegmentSearched};
 use fpstore_cli::failure::Failure;
 
 use super::answers::Answers;
@@ -33,6 +34,9 @@ const LEAST_TURN: Duration = Duration::from_millis(4);
 /// Rounds at every radius but that of the sweep, and the share of a turn that each takes.
 const RADIUS_ROUNDS: usize = 3;
 const RADIUS_SHARE: f64 = 0.25;
+/// How long searches go on until the hot index is there, and how long for each fingerprint.
+const SETTLING: Duration = Duration::from_millis(20);
+const SETTLING_EACH: Duration = Duration::from_micros(1);
 /// Turns that the first pass over the queries may take.
 const FIRST_PASS_TURNS: f64 = 3.0;
 
@@ -328,7 +332,31 @@ impl<F: Fingerprint> Sweep<'_, F> {
                 self.first_pass(&contender.packed, k, self.turn.mul_f64(RADIUS_SHARE))?;
             contender.radii.push(OtherRadius { k, queries, samples: Samples::default(), work });
         }
+        if plan.by_hot_index {
+            self.settle(&contender.packed)?;
+        }
         Ok(contender)
+    }
+
+    /// Searches until the hot index answers, as it does in the long run. Gives up after the time
+    /// that its construction may take.
+    fn settle(&self, packed: &Packed<F>) -> Result<(), Failure> {
+        let count = self.data.set.len() as u32;
+        let most = SETTLING + SETTLING_EACH * count;
+        let (start, k) = (Instant::now(), self.options.radius);
+        let mut searcher = packed.store.searcher();
+        while start.elapsed() < most {
+            self.check_signal()?;
+            for &query in self.queries.iter().take(1000) {
+                searcher.search(query, k)?;
+            }
+            let Some(&query) = self.queries.first() else { break };
+            let by_hot_index = |way: &SegmentSearched| way.path == AccessPath::HotIndex;
+            if searcher.explain(query, k)?.iter().all(by_hot_index) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Compares answers and counts work; gives the number of queries that fit into a turn.

@@ -62,10 +62,11 @@ pub fn recommendations(recommended: &[Recommended], k: u32, measured: bool) -> V
     let how = if measured { "" } else { ", as far as the planner can tell from a sample," };
     let mut lines = vec![format!("For this set and k = {k}{how} {number} worth having:")];
     for r in recommended {
-        let Recommended { role, bytes_per_fingerprint, p50_ns, command, .. } = r;
+        let Recommended { prefer, bytes_per_fingerprint, p50_ns, command, .. } = r;
         let latency = time(*p50_ns);
-        lines
-            .push(format!("  {role:<9} {bytes_per_fingerprint:>6.2} B/fp {latency:>8}  {command}"));
+        lines.push(format!(
+            "  {prefer:<15} {bytes_per_fingerprint:>6.2} B/fp {latency:>8}  {command}"
+        ));
     }
     lines
 }
@@ -73,9 +74,9 @@ pub fn recommendations(recommended: &[Recommended], k: u32, measured: bool) -> V
 /// How the recommendation from a sample turned out.
 pub fn quick_check(quick: &[QuickCheck]) -> Vec<String> {
     let mut lines = vec!["--quick would have recommended:".to_string()];
-    for QuickCheck { role, id, from_front, slower_than_best } in quick {
+    for QuickCheck { prefer, id, from_front, slower_than_best } in quick {
         lines.push(format!(
-            "  {role:<9} {id}: {:.0}% from the front, {:.0}% slower than the best no larger",
+            "  {prefer}: {id}: {:.0}% from the front, {:.0}% slower than the best no larger",
             100.0 * from_front,
             100.0 * slower_than_best
         ));

@@ -203,7 +203,8 @@ fn plan_tables<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         let key = |one: &F| one.bits(0, F::BITS) << (u64::BITS - F::BITS);
         planner = planner.sample(&sample.iter().map(key).collect::<Vec<u64>>());
     }
-    print::<F>(args, count, &planner.plans()?)
+    let plans = planner.plans()?;
+    print::<F>(args, count, &plans, planner.hot_ns())
 }
 
 /// The distinct fingerprints of a file.
@@ -224,8 +225,14 @@ fn read_sample<F: Fingerprint>(path: &Path, reading: &Options) -> Result<Vec<F>,
     Ok(fingerprints)
 }
 
-fn print<F: Fingerprint>(args: &Args, count: u64, plans: &[Plan]) -> Result<(), Failure> {
+fn print<F: Fingerprint>(
+    args: &Args,
+    count: u64,
+    plans: &[Plan],
+    hot_ns: Option<f64>,
+) -> Result<(), Failure> {
     let best = plans.first().filter(|plan| plan.within_budget);
+    let hot_query_ns = hot_ns.filter(|hot_ns| best.is_some_and(|best| *hot_ns < best.warm_ns));
     let command = best.map(|plan| pack_command::<F>(args, plan));
     let mut output = Output::stdout();
     if args.globals.json {
@@ -233,6 +240,7 @@ fn print<F: Fingerprint>(args: &Args, count: u64, plans: &[Plan]) -> Result<(), 
         output.json(&Report {
             fingerprints: count,
             radius: args.radius,
+            hot_query_ns,
             recommended: command,
             plans: plans.iter().map(|plan| PlanReport::new(plan, is_best(plan))).collect(),
         })?;
@@ -259,6 +267,12 @@ fn print<F: Fingerprint>(args: &Args, count: u64, plans: &[Plan]) -> Result<(), 
         rows.push(row(plan, best == Some(plan), args.details));
     }
     print_rows(&mut output, &rows)?;
+    if let Some(hot_ns) = hot_query_ns {
+        output.line(&format!(
+            "\nOnce searches have built a hot index, each takes about {} with any design.",
+            time(hot_ns)
+        ))?;
+    }
     match command {
         Some(command) => output.line(&format!("\n{command}"))?,
         None => output.line("\nno design is within the budget; give more, or none")?,

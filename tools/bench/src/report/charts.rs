@@ -80,7 +80,7 @@ pub fn front(results: &Results) -> Chart {
     for chosen in &results.recommended {
         let (x, y) = (chosen.bytes_per_fingerprint, chosen.p50_ns / 1e3);
         // A word near the right edge goes to the left of its mark.
-        notes.push(Note { x, y, text: chosen.role.clone(), left: x > 0.75 * most });
+        notes.push(Note { x, y, text: chosen.prefer.clone(), left: x > 0.75 * most });
     }
     Chart {
         id: "front".to_string(),

@@ -78,7 +78,7 @@ fn page(results: &Results) -> Result<String, Failure> {
         .map(|r| {
             let measured = results.find(&r.id);
             context! {
-                role => r.role.clone(),
+                prefer => r.prefer.clone(),
                 id => r.id.clone(),
                 name => measured.map_or(r.id.clone(), Measured::name),
                 bytes => format!("{:.2}", r.bytes_per_fingerprint),

@@ -210,9 +210,14 @@ fn the_quick_recommendation_prints_commands_that_pack() {
     assert!(text.starts_with(&format!("{distinct} distinct fingerprints\n")), "once each: {text}");
     let commands: Vec<_> =
         text.lines().filter_map(|line| line.split_once("fpstore pack ")).collect();
-    assert_eq!(commands.len(), 3, "{text}");
-    for (_, command) in commands {
-        assert!(pack(&scratch, &format!("fpstore pack {command}"), "in") > 0);
+    for prefer in ["size", "balanced", "speed"] {
+        let chosen: Vec<_> = commands.iter().filter(|(who, _)| who.contains(prefer)).collect();
+        let [(_, command)] = chosen[..] else { panic!("{prefer}: {text}") };
+        let bytes = pack(&scratch, &format!("fpstore pack {command}"), "in");
+        // A pack by itself takes about as much: it does not know how many queries match.
+        let line = format!("fpstore pack in --format u64le -o STORE -k 3 --prefer {prefer}");
+        let by_itself = pack(&scratch, &line, "in");
+        assert!(bytes.abs_diff(by_itself) < by_itself / 20, "{prefer}, {by_itself}: {text}");
     }
     // Of a table with a column of another name, and a name that a shell would take apart.
     let rows = sorted(&fingerprints(4, 5000)).into_iter().map(|one| format!("{one:016x}\n"));
@@ -224,7 +229,7 @@ fn the_quick_recommendation_prints_commands_that_pack() {
     let sizes: Vec<u64> = commands
         .map(|(_, command)| pack(&scratch, &format!("fpstore pack {command}"), "in"))
         .collect();
-    assert!(sizes.len() == 3 && sizes.iter().all(|&bytes| bytes > 0), "{text}");
+    assert!(!sizes.is_empty() && sizes.iter().all(|&bytes| bytes > 0), "{text}");
 }
 
 /// A copy of results with the latencies of some configurations made larger.

@@ -105,7 +105,7 @@ impl Predicted {
             .map(|plan| Alternative::new("size", plan, summary.id_bytes));
         let hot_query_ns = summary.planner.hot_ns().filter(|ns| *ns < own.warm_ns);
         let faster = best(Prefer::Speed)
-            .filter(|plan| plan.warm_ns < 0.67 * own.warm_ns)
+            .filter(|plan| planner.search_ns(plan) < 0.67 * planner.search_ns(&own))
             .map(|plan| Alternative::new("speed", plan, summary.id_bytes));
         let alternatives = smaller.into_iter().chain(faster).collect();
         Self { query_ns: Some(own.warm_ns), hot_query_ns, alternatives }

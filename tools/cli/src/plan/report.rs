@@ -7,6 +7,8 @@ use serde::Serialize;
 pub(super) struct Report {
     pub(super) fingerprints: u64,
     pub(super) radius: u32,
+    /// The time of a search once the hot index is there; null if that helps none.
+    pub(super) hot_query_ns: Option<f64>,
     pub(super) recommended: Option<String>,
     pub(super) plans: Vec<PlanReport>,
 }

@@ -78,10 +78,10 @@ fn a_set_as_small_as_a_header_has_no_figures_that_mean_nothing() {
 #[test]
 fn a_store_takes_no_more_than_the_fingerprints_unless_speed_is_preferred() {
     let scratch = Scratch::new();
-    let set = fingerprints(12, 20_000);
-    scratch.write("in", hex(&set));
+    // So many that no usual machine has the memory for their hot index.
+    scratch.write("in.u64", raw(&fingerprints(12, 2_400_000)));
     let pack = |prefer: &str| {
-        let line = format!("pack in -o store --force --json {prefer}");
+        let line = format!("pack in.u64 -o store --force --json {prefer}");
         json(&scratch, &line)
     };
     let bytes = |summary: &Value| summary["bytes"].as_u64().unwrap();
@@ -117,6 +117,20 @@ fn a_store_takes_no_more_than_the_fingerprints_unless_speed_is_preferred() {
         assert!((told / own - 1.0).abs() < 1e-6, "{told} {own}");
     }
     assert!(speed["query_ns"].as_f64() < balanced["query_ns"].as_f64());
+}
+
+#[test]
+fn a_small_store_has_one_table_whatever_is_preferred() {
+    let scratch = Scratch::new();
+    scratch.write("in", hex(&fingerprints(13, 20_000)));
+    for prefer in ["", "--prefer size", "--prefer speed"] {
+        let summary = json(&scratch, &format!("pack in -o store --force --json {prefer}"));
+        assert_eq!(summary["design"], "single", "{prefer}");
+        // Searches go by the hot index, and more tables would make none of them faster.
+        assert!(summary["hot_query_ns"].as_f64() < summary["query_ns"].as_f64(), "{prefer}");
+        let others = summary["alternatives"].as_array().unwrap();
+        assert!(others.iter().all(|other| other["prefer"] != "speed"), "{summary}");
+    }
 }
 
 #[test]

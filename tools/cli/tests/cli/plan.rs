@@ -104,6 +104,21 @@ fn preference_and_budget_change_the_recommendation() {
 }
 
 #[test]
+fn what_a_hot_index_makes_of_it_is_told() {
+    let scratch = Scratch::new();
+    for prefer in ["size", "balanced", "speed"] {
+        let line = format!("plan --n 20000 --prefer {prefer}");
+        let report = json(&scratch, &format!("{line} --json"));
+        let best = &report["plans"][0];
+        assert_eq!(best["design"], "single", "{report}");
+        assert!(report["hot_query_ns"].as_f64() < best["warm_ns"].as_f64(), "{report}");
+        assert!(scratch.run(&line).succeeds().stdout.contains("hot index, each takes about "));
+    }
+    assert!(json(&scratch, "plan --n 1e9 --json")["hot_query_ns"].is_null());
+    assert!(!scratch.run("plan --n 1e9").succeeds().stdout.contains("hot index"));
+}
+
+#[test]
 fn the_command_for_a_sample_packs_it_in_the_recommended_design() {
     let scratch = Scratch::new();
     scratch.write("in.u64", raw(&fingerprints(1, 20_000)));
