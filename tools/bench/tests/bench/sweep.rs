@@ -246,6 +246,23 @@ fn scaled(results: &Value, factor: f64, ids: impl Fn(&str) -> bool) -> String {
 }
 
 #[test]
+fn the_records_of_the_repository_are_read() {
+    let records = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/record");
+    let scratch = Scratch::new();
+    let mut read = 0;
+    for entry in std::fs::read_dir(records).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let path = path.to_str().unwrap();
+            let same = scratch.run(&format!("compare {path} {path}")).succeeds().stdout;
+            assert!(same.contains("nothing changed"), "{same}");
+            read += 1;
+        }
+    }
+    assert!(read > 0);
+}
+
+#[test]
 fn a_comparison_names_what_got_slower_and_ends_with_1() {
     let scratch = Scratch::new();
     let mut results = sweep(&scratch, 2000, &format!("{GRID} -k 2"));
