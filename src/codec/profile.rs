@@ -19,7 +19,8 @@ const CHUNKS: usize = 16;
 /// The least number of keys that a task counts, but for the last one.
 const CHUNK_KEYS: usize = 1 << 16;
 
-/// The class of the step from the middle `u` to `v`, of `64 - below` bits each.
+/// The class of the step from the middle `u` to `v`, of `64 - below` bits each, which stand in the
+/// low end of their words.
 #[inline(always)]
 pub(crate) fn class(codec: Codec, below: u32, u: u64, v: u64) -> u32 {
     let delta = match codec {

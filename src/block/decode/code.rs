@@ -16,6 +16,7 @@ pub(in crate::block) struct Code {
 
 impl Code {
     pub(in crate::block) fn new(codec: Codec, geometry: &Geometry, code_lengths: &[u8]) -> Self {
+        // A middle alone has as many zeros above it as a key has bits below its middle.
         let (low_bits, above_middle) = (geometry.low_bits, geometry.below_middle());
         let symbols = Symbols::new(code_lengths, geometry.middle_bits());
         Self { codec, low_bits, above_middle, symbols }

@@ -109,7 +109,7 @@ fn skip<const XOR: bool, const LONG: bool>(
     steps::skip(&by_runs.step(streams), streams, place, keys)
 }
 
-/// SymbolRun by run.
+/// Run by run.
 #[derive(Clone, Copy)]
 struct RunStep<'a, const XOR: bool, const LONG: bool> {
     /// The proof that the CPU has AVX2.

@@ -229,8 +229,8 @@ impl Configuration {
         }
     }
 
-    /// Whether the tool can pack it. Of the two codecs it takes the smaller, which is never xor;
-    /// and it chooses the low column, which is narrow in one design.
+    /// Whether the tool can pack it. Of the two codecs it takes the smaller, which is xor only if
+    /// both are equal. It chooses the low column, too, which is narrow in one design.
     pub fn can_be_packed(&self) -> bool {
         match self {
             Self::Tables(Tables { codec: CodecWish(Some(Codec::Xor)), .. }) => false,
