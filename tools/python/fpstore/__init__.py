@@ -17,8 +17,8 @@ images) and answers exactly which of them lie within Hamming distance k of one.
 Arrays of fingerprints are ``uint32`` or ``uint64`` of shape (n,), and for 128 and 256 bits
 ``uint8`` of shape (n, bits / 8) with the most significant byte first. Whatever has
 ``__arrow_c_array__`` or ``__arrow_c_stream__`` (pyarrow, polars, pandas with Arrow, duckdb) is
-taken as well: UInt32, UInt64, FixedSizeBinary. Arrays are read where they lie; what would need a
-copy is refused and says how to make it. A single fingerprint is an ``int``, a number of numpy, or
+taken as well: UInt32, UInt64, FixedSizeBinary. Arrays are read where they lie; what does
+not lie in one piece is copied first. A single fingerprint is an ``int``, a number of numpy, or
 ``bytes``.
 
 `dedup` says which of some texts are near duplicates, and `dedup_corpus` cleans files, Arrow streams

@@ -117,7 +117,7 @@ pub struct DedupArgs {
     #[arg(long, value_name = "jaccard:SHARE|containment:SHARE", hide_short_help = true)]
     verify: Option<Verify>,
 
-    /// Remove also what is near a document of this store, by any recipe
+    /// Remove also what is near a document of this store, by the same recipe
     #[arg(long, value_name = "STORE")]
     against: Option<PathBuf>,
 
