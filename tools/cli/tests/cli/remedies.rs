@@ -405,3 +405,22 @@ fn the_uses_of_the_readme_print_what_stands_there() {
     }
     assert_eq!(uses, 3);
 }
+
+#[cfg(unix)]
+#[test]
+fn the_manual_shows_what_a_run_over_documents_prints() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let manual = fs::read_to_string(root.join("tools/cli/README.md")).unwrap();
+    let (_, shown) = manual.split_once("<!-- corpus -->\n```sh\n").unwrap();
+    let (commands, behind) = shown.split_once("```").unwrap();
+    let (_, printed) = behind.split_once("```text\n").unwrap();
+    let (expected, _) = printed.split_once("```").unwrap();
+    let commands = commands.replace("tools/text", root.join("tools/text").to_str().unwrap());
+    let ran = Scratch::new().run_printed(&commands);
+    let lines = |text: &str| -> Vec<String> {
+        text.lines().map(|line| line.trim_end().to_string()).collect()
+    };
+    // What was done is told on standard error.
+    let shown = format!("{}{}", ran.stderr, ran.stdout);
+    assert_eq!((ran.code, lines(&shown)), (Some(0), lines(expected)), "{ran:#?}");
+}
