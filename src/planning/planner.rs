@@ -297,8 +297,10 @@ impl Planner {
         }
         let order =
             |plan: &Plan| (!plan.within_budget, !self.is_packed(plan), self.exceeds_raw(plan));
-        plans.sort_by(|a, b| order(a).cmp(&order(b)).then(self.rank(a).total_cmp(&self.rank(b))));
-        Ok(plans)
+        let keyed = plans.into_iter().map(|plan| (order(&plan), self.rank(&plan), plan));
+        let mut keyed: Vec<_> = keyed.collect();
+        keyed.sort_by(|(a, x, _), (b, y, _)| a.cmp(b).then(x.total_cmp(y)));
+        Ok(keyed.into_iter().map(|(_, _, plan)| plan).collect())
     }
 
     /// The time of a search that plans are compared by, in nanoseconds. Where a hot index takes up
