@@ -163,9 +163,13 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// Whether some process holds the file at `path` locked.
 pub fn is_locked(path: &Path) -> bool {
-    let locked = |file| LockedFile::try_lock(file).is_ok_and(|locked| locked.is_none());
     fs::symlink_metadata(path).is_ok_and(|data| data.is_file())
-        && open_unfollowed(path).is_ok_and(locked)
+        && is_file_locked(open_unfollowed(path))
+}
+
+/// As [`is_locked`], of a file that was opened.
+pub fn is_file_locked(file: io::Result<File>) -> bool {
+    file.and_then(LockedFile::try_lock).is_ok_and(|locked| locked.is_none())
 }
 
 #[cfg(test)]

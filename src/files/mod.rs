@@ -35,7 +35,7 @@ use std::path::Path;
 pub(crate) use aligned::Aligned;
 pub use destination::{Destination, Through, put};
 pub use directory::{DirectoryHandle, DirectoryId};
-pub use lock::{Lock, LockedFile, is_locked};
+pub use lock::{Lock, LockedFile, is_file_locked, is_locked};
 pub use permissions::{Ownership, keep_permissions};
 pub use positioned::{read_exact_at, write_all_at};
 pub use temporary::{TEMPORARY_PREFIX, Temporary, is_temporary_name, nameless, remove_dead};

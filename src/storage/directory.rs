@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::{Hold, Storage};
 use crate::access::{Access, InDirectory, ReadFiles};
 use crate::error::{Error, Result};
-use crate::files::{self, DirectoryHandle, LockedFile};
+use crate::files::{self, DirectoryHandle};
 use crate::format::MAX_MANIFEST_BYTES;
 use crate::mapped::Bytes;
 use crate::sort::Spill;
@@ -130,7 +130,7 @@ impl Storage for Directory {
         let directory = self.directory()?;
         // A temporary file may be that of a process whose store is elsewhere, and may have gone by
         // now.
-        if !directory.has_regular(name) || is_locked(directory, name) {
+        if !directory.has_regular(name) || files::is_file_locked(directory.open_unfollowed(name)) {
             return Ok(());
         }
         match directory.remove(name) {
@@ -147,13 +147,6 @@ impl Storage for Directory {
         let file = file.map_err(Error::io(path, "create a temporary file"))?;
         Ok(SpillFile { file, directory: path.clone() })
     }
-}
-
-/// Whether some process holds the file `name` locked.
-fn is_locked(directory: &DirectoryHandle, name: &str) -> bool {
-    let file = directory.open_unfollowed(name);
-    let locked = file.and_then(LockedFile::try_lock);
-    locked.is_ok_and(|locked| locked.is_none())
 }
 
 /// A temporary file without a name: however the process ends, it goes.
