@@ -229,7 +229,10 @@ fn the_quick_recommendation_prints_commands_that_pack() {
     let sizes: Vec<u64> = commands
         .map(|(_, command)| pack(&scratch, &format!("fpstore pack {command}"), "in"))
         .collect();
-    assert!(!sizes.is_empty() && sizes.iter().all(|&bytes| bytes > 0), "{text}");
+    assert!((1..=3).contains(&sizes.len()) && sizes.iter().all(|&bytes| bytes > 0), "{text}");
+    for prefer in ["size", "balanced", "speed"] {
+        assert_eq!(text.matches(prefer).count(), 1, "{text}");
+    }
 }
 
 /// A copy of results with the latencies of some configurations made larger.
