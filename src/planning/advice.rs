@@ -72,7 +72,7 @@ mod tests {
             (64, "design=24,20,20 block-bytes=256"),
             (64, "design=0..16,0..16+40..48"),
             (64, "prefer=size"),
-            (64, "prefer=speed design=32,16 tables=short"),
+            (64, "prefer=speed design=32,24 tables=short"),
             (64, "codec=xor low-bits=32"),
             (256, "parts=9"),
             (128, "parts=0"),

@@ -182,8 +182,8 @@ impl Layout {
         self
     }
 
-    /// For experts: the index of fingerprints of so many bits by its name. `quarters`, `32,16`: a
-    /// [design](Design::read); `32,16:short`: one with [short tables](Self::short_tables);
+    /// For experts: the index of fingerprints of so many bits by its name. `quarters`, `32,24`: a
+    /// [design](Design::read); `32,24:short`: one with [short tables](Self::short_tables);
     /// `parts:9`: so many [parts](Self::parts).
     ///
     /// # Errors
@@ -198,12 +198,7 @@ impl Layout {
         }
         let design = name.strip_suffix(":short");
         self.short_tables = design.is_some();
-        let design = Design::read(bits.min(u64::BITS), design.unwrap_or(name))?;
-        // The name stands for what is chosen by itself.
-        let (tops, narrow) = short::SMALL;
-        let is_small = bits == u64::BITS && Design::from_widths(&tops).is_ok_and(|it| it == design);
-        self.low_bits = self.low_bits.or((is_small && self.short_tables).then_some(narrow));
-        self.design = Some(design);
+        self.design = Some(Design::read(bits.min(u64::BITS), design.unwrap_or(name))?);
         Ok(self)
     }
 
@@ -326,21 +321,17 @@ impl Layout {
     ///
     /// [`Error::TooManyBlocks`] if there are too many fingerprints for any choice.
     pub(crate) fn choose(&self, planner: &Planner) -> Result<TableLayout> {
-        let (codec, mut low_bits, mut short_tables) =
-            (self.codec, self.low_bits, self.short_tables);
-        let (design, block_bytes) = match (&self.design, self.block_bytes) {
-            (Some(design), Some(block_bytes)) => (design.clone(), block_bytes),
+        let (design, block_bytes, short_tables) = match (&self.design, self.block_bytes) {
+            (Some(design), Some(block_bytes)) => (design.clone(), block_bytes, self.short_tables),
             (_, block_bytes) => {
                 let plan = planner.best()?.ok_or(Error::TooManyBlocks {
                     count: planner.count(),
                     block_bytes: block_bytes.unwrap_or(4096),
                 })?;
-                if plan.short_tables && !short_tables {
-                    (low_bits, short_tables) = (Some(plan.low_bits), true);
-                }
-                (plan.design, plan.block_bytes)
+                (plan.design, plan.block_bytes, plan.short_tables)
             }
         };
+        let (codec, low_bits) = (self.codec, self.low_bits);
         Ok(TableLayout { design, block_bytes, codec, low_bits, short_tables })
     }
 }

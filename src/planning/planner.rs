@@ -158,7 +158,7 @@ impl Planner {
         self
     }
 
-    /// Whether to look at the [small design](short::SMALL) as well.
+    /// Whether to look at the [small design](short::small) as well.
     pub(crate) fn looking_at_small(mut self, looks: bool) -> Self {
         self.looks_at_small = looks;
         self
@@ -296,7 +296,7 @@ impl Planner {
             plans.extend(small.plans()?);
         }
         let order =
-            |plan: &Plan| (!plan.within_budget, !self.is_packed(plan), self.exceeds_raw(plan));
+            |plan: &Plan| (!plan.within_budget, !self.is_packed(plan), self.is_too_large(plan));
         let keyed = plans.into_iter().map(|plan| (order(&plan), self.rank(&plan), plan));
         let mut keyed: Vec<_> = keyed.collect();
         keyed.sort_by(|(a, x, _), (b, y, _)| a.cmp(b).then(x.total_cmp(y)));
@@ -316,11 +316,9 @@ impl Planner {
     /// The planner of the small design, if it is looked at.
     fn small(&self) -> Option<Self> {
         let is_open = self.looks_at_small && !self.short_tables && self.low_bits.is_none();
-        let looks = is_open && self.bits == u64::BITS && self.prefer != Prefer::Size;
-        let (tops, low_bits) = short::SMALL;
-        let design = looks.then(|| Design::from_widths(&tops))?.ok()?;
-        let planner = self.clone().designs([design]).uneven(false).low_bits(Some(low_bits));
-        Some(planner.short_tables(true))
+        let looks = is_open && self.prefer != Prefer::Size;
+        let design = looks.then(|| short::small(self.bits))??;
+        Some(self.clone().designs([design]).uneven(false).short_tables(true))
     }
 
     /// What is predicted for each size of blocks that is possible.
@@ -376,15 +374,14 @@ impl Planner {
         !is_open || plan.short_tables || plan.design.table_count() <= MOST_TABLES && is_named()
     }
 
-    /// Whether a plan takes more than a balanced one may where nobody gave a budget.
-    fn exceeds_raw(&self, plan: &Plan) -> bool {
-        self.prefer == Prefer::Balanced
-            && self.budget.is_none()
-            && plan.bytes_per_fingerprint > f64::from(self.bits) / 8.0
+    /// Whether a plan takes more than what is preferred allows where nobody gave a budget.
+    fn is_too_large(&self, plan: &Plan) -> bool {
+        let most_bytes = self.prefer.most_bytes(f64::from(self.bits) / 8.0);
+        self.budget.is_none() && plan.bytes_per_fingerprint > most_bytes
     }
 
     fn rank(&self, plan: &Plan) -> f64 {
-        let prefer = if self.exceeds_raw(plan) { Prefer::Size } else { self.prefer };
+        let prefer = if self.is_too_large(plan) { Prefer::Size } else { self.prefer };
         prefer.score(plan.store_bytes as f64, self.search_ns(plan))
     }
 

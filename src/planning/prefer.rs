@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 pub enum Prefer {
     /// Little space: a hundredth of it is worth a twelfth of the latency.
     Size,
-    /// The least product of space and latency, within what the fingerprints take uncompressed: 4 or
-    /// 8 bytes each, or the [budget](crate::plan::Planner::budget). Where nothing is that small, as
-    /// `Size`.
+    /// The least product of space and latency in at most [one and a half times](Self::most_bytes)
+    /// the bytes of the fingerprints as plain integers, or in the
+    /// [budget](crate::plan::Planner::budget). Where nothing is that small, as `Size`.
     #[default]
     Balanced,
     /// Little latency: a hundredth of it is worth an eighth of the space.
@@ -29,6 +29,15 @@ impl Prefer {
             Prefer::Size => bytes * eighth(latency),
             Prefer::Balanced => bytes * latency,
             Prefer::Speed => eighth(bytes) * latency,
+        }
+    }
+
+    /// The most bytes that it may take, where so many bytes hold the same uncompressed: 12 for a
+    /// fingerprint of 64 bits if it is balanced.
+    pub fn most_bytes(self, uncompressed: f64) -> f64 {
+        match self {
+            Prefer::Balanced => 1.5 * uncompressed,
+            Prefer::Size | Prefer::Speed => f64::INFINITY,
         }
     }
 }

@@ -33,20 +33,21 @@ pub(crate) fn key_bits(bits: u32, count: u64, top: &[BitRange]) -> u32 {
     (least..bits).step_by(8).find(leads).unwrap_or(bits)
 }
 
-/// Widths of the parts, and of the column, of a design with a short table that takes less than 8
-/// bytes for each of 2^23 and more fingerprints, as a single table does (7.4 of 2^26, where that
-/// takes 5.1), and lets searches within 3 take a sixth of the time.
-pub(super) const SMALL: ([u32; 2], u32) = ([32, 16], 16);
+/// The design that gains most by a short table, for fingerprints of 64 bits. The top of its second
+/// table has about as many bits as it takes to tell fingerprints apart. 10^8 take 8.3 bytes each,
+/// where `halves` take 10.1 and searches within 3 take as long (`benches/record`).
+pub(super) fn small(bits: u32) -> Option<Design> {
+    (bits == u64::BITS).then(|| Design::from_widths(&[32, 24]).ok())?
+}
 
 /// The designs to choose among where tables are short: of those given, the ones with a table behind
-/// the first, and one whose second table has a top of about as many bits as it takes to tell
-/// fingerprints apart, beside halves.
+/// the first, and the [small](small) one.
 pub(super) fn designs(bits: u32, given: Vec<Design>) -> Vec<Design> {
     if bits < u64::BITS {
         return given;
     }
     let several = given.into_iter().filter(|design| design.table_count() > 1);
-    several.chain(Design::from_widths(&[32, 24])).collect()
+    several.chain(small(bits)).collect()
 }
 
 /// Width of the low column of a short table with keys of so many bits: all that stands behind the

@@ -58,21 +58,18 @@ fn what_is_preferred_and_budgets_order_the_plans() {
 }
 
 #[test]
-fn a_balanced_plan_takes_no_more_than_the_fingerprints_themselves() {
+fn a_balanced_plan_takes_half_more_than_the_fingerprints_at_most() {
     for exponent in [14, 17, 20, 26, 30, 36] {
         for k in [0, 3, 7] {
             let planner = Planner::new(1 << exponent).radius(k);
             let plans = planner.plans().unwrap();
             let best = &plans[0];
             let product = |plan: &Plan| plan.store_bytes as f64 * planner.search_ns(plan);
-            let raw = |plan: &&Plan| plan.bytes_per_fingerprint <= 8.0;
-            assert!(raw(&best), "2^{exponent}, k = {k}: {}", best.bytes_per_fingerprint);
-            assert!(plans.iter().filter(raw).all(|plan| product(best) <= product(plan)));
+            let fits = |plan: &&Plan| plan.bytes_per_fingerprint <= 12.0;
+            assert!(fits(&best), "2^{exponent}, k = {k}: {}", best.bytes_per_fingerprint);
+            assert!(plans.iter().filter(fits).all(|plan| product(best) <= product(plan)));
         }
     }
-    // Two tables are small enough where each takes less than half of the fingerprints.
-    let best = Planner::new(1 << 42).best().unwrap().unwrap();
-    assert!(best.design.table_count() == 2 && best.bytes_per_fingerprint <= 8.0, "{best:?}");
     // What a file takes besides its fingerprints is more than these: then it is the smallest.
     let (best, size) = (Planner::new(10), Planner::new(10).prefer(Prefer::Size));
     assert_eq!(best.best().unwrap(), size.best().unwrap());
@@ -101,14 +98,14 @@ fn one_table_is_enough_where_a_hot_index_answers() {
 }
 
 #[test]
-fn a_short_table_beside_the_first_is_recommended_where_both_take_less_than_the_fingerprints() {
+fn a_short_table_beside_the_first_is_recommended_for_large_sets() {
     let planner = |exponent: u32| Planner::new(1 << exponent);
-    for exponent in [24, 26, 28, 30, 33] {
+    for exponent in [22, 24, 26, 28] {
         let plans = planner(exponent).plans().unwrap();
         let (best, single) = (&plans[0], plan(&planner(exponent), "single"));
-        assert!(best.short_tables && best.design.to_string() == "32,16", "2^{exponent}: {best:?}");
-        assert!(best.bytes_per_fingerprint < 8.0 && best.low_bits == 16, "2^{exponent}");
-        assert!(best.warm_ns < single.warm_ns / 4.0, "2^{exponent}");
+        assert!(best.short_tables && best.design.to_string() == "32,24", "2^{exponent}: {best:?}");
+        assert!(best.bytes_per_fingerprint < 10.0, "2^{exponent}");
+        assert!(best.warm_ns < single.warm_ns / 10.0, "2^{exponent}");
         // What was asked for is not left.
         let planner = planner(exponent);
         let others = [
@@ -120,8 +117,9 @@ fn a_short_table_beside_the_first_is_recommended_where_both_take_less_than_the_f
             assert!(planner.plans().unwrap().iter().all(|plan| !plan.short_tables));
         }
     }
-    // Of fewer it takes more, and of 32 bits whole keys take no more.
+    // Fewer have a hot index, of more a whole key takes hardly more, and of 32 bits none.
     assert!(!planner(20).best().unwrap().unwrap().short_tables);
+    assert_eq!(planner(32).best().unwrap().unwrap().design.to_string(), "halves");
     let narrow = Planner::for_bits(32, 1 << 26).plans().unwrap();
     assert!(narrow.iter().all(|plan| !plan.short_tables));
 }

@@ -42,7 +42,7 @@ fn searches_by_filters_are_exact_and_look_into_fewer_blocks() {
     for (design, short, least) in [
         ("single", false, 3.0),
         ("halves", false, 3.0),
-        ("32,16", true, 1.5),
+        ("32,24", true, 1.5),
         ("2of5", true, 1.0),
         ("quarters", false, 1.0),
     ] {

@@ -22,9 +22,8 @@ const MOST_GROUP_BYTES: u64 = 4 << 30;
 
 /// Designs that are measured where none are named.
 const DESIGNS: &[&str] = &["single", "halves", "thirds", "quarters"];
-/// The same, and the one with a short table that packs of 2^23 and more choose for balance or
-/// speed.
-const DESIGNS_OF_64: &[&str] = &["single", "halves", "thirds", "quarters", "32,16:short"];
+/// The same, and the one with a short table that large packs choose for balance.
+const DESIGNS_OF_64: &[&str] = &["single", "halves", "thirds", "quarters", "32,24:short"];
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -163,7 +162,7 @@ pub struct MeasureArgs {
 
     /// Designs, separated by commas; by slashes where parts of own widths are among them. With
     /// :short behind it the tables of a design behind the first are short [default:
-    /// single,halves,thirds,quarters; of 64 bits also 32,16:short, as large packs choose it]
+    /// single,halves,thirds,quarters; of 64 bits also 32,24:short, as large packs choose it]
     #[arg(long, value_name = "NAME,...")]
     designs: Option<Designs>,
 
@@ -178,7 +177,7 @@ pub struct MeasureArgs {
     pub codecs: Vec<CodecWish>,
 
     /// Widths of the low column: auto, 0, 8, 16, 24, 32, 40, 48
-    #[arg(long, default_value = "auto,16", value_delimiter = ',', value_name = "L,...")]
+    #[arg(long, default_value = "auto", value_delimiter = ',', value_name = "L,...")]
     pub low_bits: Vec<LowBits>,
 
     /// Also measure the paper's designs as it packs them: 20, 16, 10 and 4 tables, xor, L = 0,
@@ -394,7 +393,7 @@ mod tests {
                     design: DesignWish { design: short.design, is_short: true },
                     block_bytes: short.block_bytes,
                     codec: CodecWish(None),
-                    low_bits: LowBits(Some(short.low_bits)),
+                    low_bits: LowBits(None),
                 });
                 assert!(grid.contains(&chosen), "{chosen:?}");
             }
@@ -406,7 +405,7 @@ mod tests {
     fn designs_are_names_and_widths_in_one_list() {
         let of = |bits, text: &str| text.parse::<Designs>().unwrap().of(bits);
         assert_eq!(
-            of(64, "single,32,16:short/quarters:short")
+            of(64, "single,32,24:short/quarters:short")
                 .unwrap()
                 .iter()
                 .map(|wish| wish.is_short)

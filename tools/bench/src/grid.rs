@@ -32,7 +32,7 @@ pub struct Tables {
     pub low_bits: LowBits,
 }
 
-/// A design, and whether its tables behind the first are short: `quarters`, `32,16:short`.
+/// A design, and whether its tables behind the first are short: `quarters`, `32,24:short`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DesignWish {
     pub design: Design,
@@ -184,9 +184,6 @@ impl Prediction {
     }
 }
 
-/// The design for which a pack takes a column of this width; see `Layout::index`.
-const NARROW: (&str, u32) = ("32,16:short", 16);
-
 impl Configuration {
     /// The name of the configuration in results.
     pub fn id(&self) -> String {
@@ -230,12 +227,11 @@ impl Configuration {
     }
 
     /// Whether the tool can pack it. Of the two codecs it takes the smaller, which is xor only if
-    /// both are equal. It chooses the low column, too, which is narrow in one design.
+    /// both are equal. It chooses the low column, too.
     pub fn can_be_packed(&self) -> bool {
         match self {
-            Self::Tables(Tables { codec: CodecWish(Some(Codec::Xor)), .. }) => false,
-            Self::Tables(Tables { design, low_bits, .. }) => {
-                low_bits.0 == (design.to_string() == NARROW.0).then_some(NARROW.1)
+            Self::Tables(Tables { codec, low_bits, .. }) => {
+                codec.0 != Some(Codec::Xor) && low_bits.0.is_none()
             }
             Self::Parts { .. } => true,
         }
@@ -374,15 +370,15 @@ mod tests {
             "fpstore pack a -o STORE --bits 32 -k 2 --design halves --block-bytes 256"
         );
         let short = configurations(
-            &[DesignWish::read(64, "32,16:short").unwrap()],
+            &[DesignWish::read(64, "32,24:short").unwrap()],
             &[512],
             &codecs,
             &widths,
         );
-        assert_eq!(short[1].id(), "32,16:short-512-auto-auto");
+        assert_eq!(short[1].id(), "32,24:short-512-auto-auto");
         assert_eq!(
             short[1].command("a", 3),
-            "fpstore pack a -o STORE -k 3 --design 32,16:short --block-bytes 512"
+            "fpstore pack a -o STORE -k 3 --design 32,24:short --block-bytes 512"
         );
     }
 }

@@ -56,7 +56,7 @@ pub struct LayoutArgs {
     #[arg(long, default_value = "balanced", value_name = "size|balanced|speed")]
     pub prefer: Prefer,
 
-    /// Which index to write, as `fpstore glossary` explains designs: quarters, or 32,16:short, or
+    /// Which index to write, as `fpstore glossary` explains designs: quarters, or 32,24:short, or
     /// parts:9 [default: chosen for the distance]
     #[arg(long, value_parser = index, value_name = "NAME|W1,W2,...[:short]|parts:N")]
     #[arg(help_heading = "Layout, for experts", hide_short_help = true)]

@@ -546,7 +546,7 @@ def test_short_tables_take_less_and_answer_the_same(tmp_path):
     whole = fpstore.pack(tmp_path / "whole", native(rows), design="quarters", block_bytes=512)
     short = fpstore.pack(tmp_path / "short", native(rows), design="quarters:short", block_bytes=512)
     assert short["distinct"] == whole["distinct"] and short["bytes"] < 0.75 * whole["bytes"]
-    with fpstore.create(tmp_path / "living", ids=False, design="32,16:short") as writer:
+    with fpstore.create(tmp_path / "living", ids=False, design="32,24:short") as writer:
         writer.insert_batch(native(rows))
         writer.flush()
     stores = [fpstore.open(tmp_path / name) for name in ["short", "living"]]
@@ -556,7 +556,7 @@ def test_short_tables_take_less_and_answer_the_same(tmp_path):
             wanted = expected(rows, query, k)
             assert all(as_list(store.search(number(query), k)) == wanted for store in stores)
     assert stores[0].verify()["tables"] == 4
-    assert stores[1].stat()["segments"][0]["design"] == "32,16"
+    assert stores[1].stat()["segments"][0]["design"] == "32,24"
     assert stores[1].stat()["bytes"] < 0.75 * whole["bytes"]
     for call in [
         lambda: fpstore.pack(tmp_path / "x", native(rows), design="parts:x"),

@@ -138,7 +138,7 @@ fn what_is_recommended_packs_to_the_size_that_was_measured() {
 #[test]
 fn short_tables_are_measured_as_they_pack() {
     let scratch = Scratch::new();
-    let grid = "--designs quarters,32,16:short/quarters:short --block-bytes 512 --codecs gap";
+    let grid = "--designs quarters,32,24:short/quarters:short --block-bytes 512 --codecs gap";
     let results = sweep(&scratch, 4000, &format!("{grid} --low-bits auto,16 -k 3"));
     let all = configurations(&results);
     let bytes = |id: &str| {
@@ -147,10 +147,10 @@ fn short_tables_are_measured_as_they_pack() {
     };
     assert_eq!(all.len(), 6);
     assert!(bytes("quarters:short-512-gap-auto") < bytes("quarters-512-gap-auto"));
-    let short = sweep(&scratch, 4000, "--designs 32,16:short --block-bytes 512 --low-bits 16 -k 3");
+    let short = sweep(&scratch, 4000, "--designs 32,24:short --block-bytes 512 -k 3");
     for r in short["recommended"].as_array().unwrap() {
         let command = r["command"].as_str().unwrap();
-        assert!(command.contains("--design 32,16:short"), "{r}");
+        assert!(command.contains("--design 32,24:short"), "{r}");
         let measured = configurations(&short).iter().find(|m| m["id"] == r["id"]).unwrap();
         assert_eq!(pack(&scratch, command, "in"), measured["size"]["bytes"], "{command}");
     }

@@ -76,7 +76,7 @@ fn a_set_as_small_as_a_header_has_no_figures_that_mean_nothing() {
 }
 
 #[test]
-fn a_store_takes_no_more_than_the_fingerprints_unless_speed_is_preferred() {
+fn a_store_takes_half_more_than_the_fingerprints_at_most_unless_speed_is_preferred() {
     let scratch = Scratch::new();
     // So many that no usual machine has the memory for their hot index.
     scratch.write("in.u64", raw(&fingerprints(12, 2_400_000)));
@@ -89,9 +89,9 @@ fn a_store_takes_no_more_than_the_fingerprints_unless_speed_is_preferred() {
     let raw_bytes = 8 * balanced["distinct"].as_u64().unwrap();
     assert_eq!(
         (balanced["design"].as_str(), &balanced["raw_bytes"]),
-        (Some("single"), &raw_bytes.into())
+        (Some("32,24"), &raw_bytes.into())
     );
-    assert!(bytes(&balanced) <= raw_bytes, "{balanced}");
+    assert!(2 * bytes(&balanced) <= 3 * raw_bytes, "{balanced}");
     let (size, speed) = (pack("--prefer size"), pack("--prefer speed"));
     // Of the tables alone: a manifest holds what was said of the layout.
     let of_tables = |summary: &Value| -> u64 {
@@ -99,7 +99,7 @@ fn a_store_takes_no_more_than_the_fingerprints_unless_speed_is_preferred() {
         tables.iter().map(|table| table["file_bytes"].as_u64().unwrap()).sum()
     };
     let [size_bytes, balanced_bytes, speed_bytes] = [&size, &balanced, &speed].map(of_tables);
-    assert!(size_bytes <= balanced_bytes && balanced_bytes < speed_bytes);
+    assert!(size_bytes < balanced_bytes && balanced_bytes < speed_bytes);
     assert!(speed["tables"].as_array().unwrap().len() > 1);
     // What is told of a preference is what it gives.
     let told = |summary: &Value, prefer: &str| {

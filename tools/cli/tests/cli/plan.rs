@@ -77,7 +77,7 @@ fn one_plan_is_recommended_with_its_command() {
     let plans = report["plans"].as_array().unwrap();
     let best: Vec<_> = plans.iter().filter(|plan| plan["recommended"] == true).collect();
     assert_eq!(best.len(), 1);
-    assert_eq!(best[0]["short_tables"], true);
+    assert_eq!(best[0]["design"], "halves");
     let command = "fpstore pack INPUT -o STORE -k 3";
     assert_eq!(report["recommended"], *command);
     assert_eq!(text.lines().last(), Some(command));

@@ -159,13 +159,13 @@ fn what_is_appended_has_the_tables_that_are_asked_for() {
 }
 
 #[test]
-fn a_plan_has_a_short_table_where_two_take_less_than_the_fingerprints() {
+fn a_plan_of_a_large_set_has_a_short_table() {
     let scratch = Scratch::new();
     let text = scratch.run("plan --n 2^26").succeeds().stdout;
-    let marked = |line: &str| line.starts_with('*') && line.contains(" 32,16 short ");
+    let marked = |line: &str| line.starts_with('*') && line.contains(" 32,24 short ");
     assert!(text.lines().any(marked), "{text}");
     // A command with a budget says all of it.
-    let text = scratch.run("plan --n 2^26 --budget 8").succeeds().stdout;
-    let command = " --design 32,16:short --block-bytes 256";
+    let text = scratch.run("plan --n 2^26 --budget 9").succeeds().stdout;
+    let command = " --design 32,24:short --block-bytes 256";
     assert!(text.lines().last().unwrap().ends_with(command), "{text}");
 }
