@@ -209,8 +209,8 @@ impl Command {
             Command::Expire(args) => args.common.globals = globals,
             #[cfg(feature = "serve")]
             Command::Serve(args) => args.globals = globals,
-            Command::Corpus(_)
-            | Command::Bench(_)
+            Command::Corpus(args) => args.globals = globals,
+            Command::Bench(_)
             | Command::Glossary(_)
             | Command::Man(_)
             | Command::Completions(_) => {}

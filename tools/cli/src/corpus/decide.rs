@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use fpstore_corpus::{Dedup, Keep, Shape, Stored};
 
-use super::{DecidingArgs, end, help, monitor, stoppable};
+use super::{end, help, monitor, progress, running, stoppable};
 use crate::by_recipe::RecipeArgs;
 use crate::failure::Failure;
+use crate::global::Globals;
 use crate::options::any_radius;
+use crate::output::check_summary;
 
 /// Decides again about the documents of corpus dedup, without reading them
 #[derive(clap::Args)]
@@ -41,13 +43,11 @@ pub struct DecideArgs {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     #[arg(hide_short_help = true)]
     wait: Option<Duration>,
-
-    #[command(flatten)]
-    deciding: DecidingArgs,
 }
 
 /// Decides.
-pub fn decide(args: &DecideArgs) -> Result<(), Failure> {
+pub fn decide(args: &DecideArgs, globals: &Globals) -> Result<(), Failure> {
+    check_summary(globals.json)?;
     let settings = Stored::settings(&args.results)?;
     let recipe = RecipeArgs { recipe: None, table: args.table.clone() };
     let mut dedup = Dedup::stored(&settings, recipe.fingerprinter(&settings.recipe)?)?;
@@ -63,9 +63,9 @@ pub fn decide(args: &DecideArgs) -> Result<(), Failure> {
     if let Some(most) = args.wait {
         dedup = dedup.wait(most);
     }
-    let (progress, quiet) = (args.deciding.run.progress(), args.deciding.run.quiet);
-    let monitor = monitor(&progress, quiet, &args.results);
+    let progress = progress(globals);
+    let monitor = monitor(&progress, globals.quiet, &args.results);
     stoppable(&progress)?;
-    let report = args.deciding.apply(dedup).monitor(monitor).again(&args.results);
-    end(&progress, report, quiet)
+    let report = running(dedup, globals).monitor(monitor).again(&args.results);
+    end(&progress, report, globals)
 }

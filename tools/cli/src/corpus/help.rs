@@ -29,8 +29,9 @@ Documents with too few features are compared exactly. What has no text is kept.
   complete     a document joins the first cluster all of which is near it
   components   documents that are linked by pairs, over however many others
 
-A command that was killed goes on when it is given again. The manual has more,
-under \"Cleaning a corpus of documents\".";
+A command that was killed goes on when it is given again. It takes 1 GiB of
+memory unless --memory says otherwise, and --json prints report.json. The manual
+has more, under \"Cleaning a corpus of documents\".";
 
 /// That of `corpus report`.
 pub const REPORT: &str = "\

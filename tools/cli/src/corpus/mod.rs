@@ -15,12 +15,11 @@ use crate::apart::Used;
 use crate::by_recipe::RecipeArgs;
 use crate::documents::{DocumentArgs, Inputs};
 use crate::failure::{Failure, signal_name};
+use crate::global::Globals;
 use crate::interrupt::Stopper;
-use crate::memory::Size;
 use crate::options::any_radius;
-use crate::output::say;
-use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
-use crate::threads::ThreadArgs;
+use crate::output::{Output, check_summary, say};
+use crate::progress::{Finds, Progress, Step, Unit};
 
 /// The recipe that finds near duplicates best in few bytes, where none is given.
 const RECIPE: &str = "onebit-256";
@@ -30,6 +29,10 @@ const RECIPE: &str = "onebit-256";
 pub struct Args {
     #[command(subcommand)]
     command: Command,
+
+    /// The options of all commands.
+    #[arg(skip)]
+    pub globals: Globals,
 }
 
 #[derive(clap::Subcommand)]
@@ -37,48 +40,6 @@ enum Command {
     Dedup(Box<DedupArgs>),
     Report(report::ReportArgs),
     Decide(decide::DecideArgs),
-}
-
-/// How a command runs, and what it shows meanwhile.
-#[derive(clap::Args)]
-struct RunArgs {
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
-
-    /// No progress but that of --progress, and no summary; warnings stay
-    #[arg(short, long)]
-    #[arg(hide_short_help = true)]
-    quiet: bool,
-}
-
-impl RunArgs {
-    fn progress(&self) -> Progress {
-        Progress::new(self.progress.mode(self.quiet))
-    }
-}
-
-/// How a command that decides runs.
-#[derive(clap::Args)]
-struct DecidingArgs {
-    /// The most memory to take, such as 4GiB [default: 1GiB]
-    #[arg(long, value_name = "SIZE")]
-    memory: Option<Size>,
-
-    #[command(flatten)]
-    run: RunArgs,
-}
-
-impl DecidingArgs {
-    fn apply(&self, dedup: Dedup) -> Dedup {
-        let dedup = dedup.threads(self.run.threads.count());
-        match self.memory {
-            Some(memory) => dedup.memory(memory.0),
-            None => dedup,
-        }
-    }
 }
 
 /// Removes exact and near duplicates from files of documents
@@ -147,24 +108,29 @@ pub struct DedupArgs {
     checkpoint: f64,
 
     #[command(flatten)]
-    deciding: DecidingArgs,
-
-    #[command(flatten)]
     documents: DocumentArgs,
 }
 
 /// Runs a command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    match &args.command {
-        Command::Dedup(args) => dedup(args),
-        Command::Report(args) => report::report(args),
-        Command::Decide(args) => decide::decide(args),
+    let Args { command, globals } = args;
+    if globals.tmp_dir.is_some() {
+        let message = "--tmp-dir: what a run has done so far is kept beside its results, so that \
+                       it can go on; leave --tmp-dir out";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    match command {
+        Command::Dedup(args) => dedup(args, globals),
+        Command::Report(args) => report::report(args, globals),
+        Command::Decide(args) => decide::decide(args, globals),
     }
 }
 
-fn dedup(args: &DedupArgs) -> Result<(), Failure> {
-    let (progress, quiet) = (args.deciding.run.progress(), args.deciding.run.quiet);
-    let dedup = configured(args)?.monitor(monitor(&progress, quiet, &args.output));
+fn dedup(args: &DedupArgs, globals: &Globals) -> Result<(), Failure> {
+    check_summary(globals.json)?;
+    let progress = progress(globals);
+    let dedup = configured(args)?.monitor(monitor(&progress, globals.quiet, &args.output));
+    let dedup = running(dedup, globals);
     Used::nothing().stores(&args.against).check(&args.output)?;
     let options = args.documents.options();
     let inputs = Inputs::find(&args.inputs, &options)?;
@@ -172,7 +138,20 @@ fn dedup(args: &DedupArgs) -> Result<(), Failure> {
         say!("fpstore: warning: {}: {why}; passed over", path.display());
     }
     stoppable(&progress)?;
-    end(&progress, dedup.files(&inputs, &options, &args.output), quiet)
+    end(&progress, dedup.files(&inputs, &options, &args.output), globals)
+}
+
+fn progress(globals: &Globals) -> Progress {
+    Progress::new(globals.progress.mode(globals.quiet))
+}
+
+/// With the threads and the memory of the command. Results depend on neither.
+fn running(dedup: Dedup, globals: &Globals) -> Dedup {
+    let dedup = dedup.threads(globals.threads.count());
+    match globals.memory {
+        Some(memory) => dedup.memory(memory.0),
+        None => dedup,
+    }
 }
 
 /// Tells those who stop it that it can be gone on with.
@@ -186,10 +165,19 @@ fn stoppable(progress: &Progress) -> Result<(), Failure> {
 }
 
 /// Ends with the summary.
-fn end(progress: &Progress, report: Result<Report, Error>, quiet: bool) -> Result<(), Failure> {
+fn end(
+    progress: &Progress,
+    report: Result<Report, Error>,
+    globals: &Globals,
+) -> Result<(), Failure> {
     progress.finish();
     let report = report?;
-    if !quiet {
+    if globals.json {
+        let mut output = Output::stdout();
+        output.json(&report)?;
+        return output.flush();
+    }
+    if !globals.quiet {
         say!("{}", report.text().trim_end());
     }
     Ok(())
@@ -217,7 +205,7 @@ fn configured(args: &DedupArgs) -> Result<Dedup, Failure> {
     if let Some(most) = args.wait {
         dedup = dedup.wait(most);
     }
-    Ok(args.deciding.apply(dedup))
+    Ok(dedup)
 }
 
 /// Tells on standard error how far it is.

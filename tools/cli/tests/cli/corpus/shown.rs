@@ -21,6 +21,13 @@ fn results_are_shown_in_a_page_and_decided_again() {
     let ran = scratch.run("corpus decide out -k 45 --keep longest").ends_with_code(0);
     assert!(ran.stderr.contains("within 45 bits"), "{}", ran.stderr);
     assert!(tree(&scratch.path("out")) == tree(&scratch.path("scratch")));
+    // A summary in JSON is the report.
+    let json = scratch.run("corpus decide out -k 45 --keep longest --json").succeeds().stdout;
+    let report = fs::read_to_string(scratch.path("out/report.json")).unwrap();
+    let [json, report] = [json, report].map(|text| serde_json::from_str::<Value>(&text).unwrap());
+    assert_eq!(json, report);
+    scratch.run("corpus report out -o - --json").fails_naming(&["corpus report", "--json"]);
+    scratch.run("corpus decide out --tmp-dir .").fails_naming(&["leave --tmp-dir out"]);
     scratch.run("corpus decide out -k 257").fails_naming(&["-k 257"]);
     scratch.run("corpus decide out --keep max:rank").fails_naming(&["was decided by longest"]);
     scratch.run("corpus decide a -k 3").fails_naming(&["a: no report of corpus dedup is here"]);
