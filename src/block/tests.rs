@@ -198,7 +198,10 @@ proptest! {
                 let bits: u64 = keys[start..=start + count].windows(2).map(|pair| {
                     let below = 64 - bits + coding.low_bits;
                     let (u, v) = (pair[0] >> below, pair[1] >> below);
-                    let delta = if coding.codec == Codec::Xor { u ^ v } else { v - u };
+                    let delta = match coding.codec {
+                        Codec::Xor => u ^ v,
+                        Codec::Gap => v - u,
+                    };
                     let length = 64 - delta.leading_zeros();
                     let class = (bits - coding.low_bits - length) as usize;
                     u64::from(coding.code_lengths[class]) + u64::from(length.saturating_sub(1))

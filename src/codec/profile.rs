@@ -225,8 +225,11 @@ impl Profile {
         Ok(match codec {
             Some(codec) => with_codec(codec),
             None => {
-                let (xor, gap) = (with_codec(Codec::Xor), with_codec(Codec::Gap));
-                if gap.payload_bits < xor.payload_bits { gap } else { xor }
+                let [first, others @ ..] = Codec::ALL;
+                let smaller = |best: Coding, one: Coding| {
+                    if one.payload_bits < best.payload_bits { one } else { best }
+                };
+                others.into_iter().map(with_codec).fold(with_codec(first), smaller)
             }
         })
     }

@@ -236,7 +236,11 @@ fn compare<F: Fingerprint>(plain: &oracle::PlainStore, store: &Store<F>) {
         }
         assert_eq!(plain.tables.len(), stats.tables.len());
         for (plain, stats) in plain.tables.iter().zip(&stats.tables) {
-            let codec = if plain.codec == 1 { Codec::Xor } else { Codec::Gap };
+            let codec = match plain.codec {
+                1 => Codec::Xor,
+                2 => Codec::Gap,
+                other => panic!("codec {other}"),
+            };
             assert_eq!((codec, u32::from(plain.low_bits)), (stats.codec, stats.low_bits));
             assert_eq!(
                 (plain.block_bytes, plain.router.len() as u64),

@@ -279,10 +279,10 @@ fn wide_key_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
 
 #[test]
 fn good_specs_have_every_codec_with_every_low_part_and_block_size() {
-    for codec in ["xor", "gap"] {
+    for codec in fpstore::Codec::ALL.map(|codec| codec.to_string()) {
         for low_bits in [0, 8, 16, 24, 32, 40, 48] {
             for block_bytes in [256, 1024, 8192] {
-                let wanted = (codec, low_bits, block_bytes);
+                let wanted = (codec.as_str(), low_bits, block_bytes);
                 let all = good_specs();
                 let has = |spec: &BaseSpec| (spec.codec, spec.low_bits, spec.block_bytes) == wanted;
                 assert!(all.iter().any(|(_, _, spec)| has(spec)), "no good store has {wanted:?}");

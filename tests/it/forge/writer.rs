@@ -325,7 +325,11 @@ fn table_header(table: &TableSpec, count: usize, number: usize, sum: u128) -> Ve
 
 /// The class of the middle `v` behind `u`.
 fn class_of(table: &TableSpec, u: u64, v: u64) -> usize {
-    let delta = if table.codec == 1 { u ^ v } else { v - u };
+    let delta = match table.codec {
+        1 => u ^ v,
+        2 => v - u,
+        other => panic!("codec {other}"),
+    };
     delta.leading_zeros() as usize - (64 - usize::from(table.bits)) - table.low_bits as usize
 }
 
@@ -368,7 +372,11 @@ fn write_block(table: &TableSpec, keys: &[u64], codes: &BTreeMap<usize, (u8, u32
         if class < middle_bits {
             let r = middle_bits - 1 - class;
             raw -= r;
-            let rest = if table.codec == 1 { v } else { v - u };
+            let rest = match table.codec {
+                1 => v,
+                2 => v - u,
+                other => panic!("codec {other}"),
+            };
             (0..r).for_each(|bit| set(raw + bit, rest >> bit & 1));
         }
     }

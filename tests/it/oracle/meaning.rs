@@ -13,7 +13,11 @@ pub fn count_classes(shape: &BlockShape<'_>, keys: &[u64], firsts: &[u64]) -> Ve
             continue;
         }
         let (u, v) = (pair[0] >> shape.low_bits, pair[1] >> shape.low_bits);
-        let delta = if shape.codec == 1 { v ^ u } else { v - u };
+        let delta = match shape.codec {
+            1 => v ^ u,
+            2 => v - u,
+            other => panic!("codec {other}"),
+        };
         // Zero bits above the most significant 1, in M bits; M if the delta is 0.
         let class = delta.leading_zeros() - (64 - middle_bits);
         histogram[class as usize] += 1;
