@@ -4,24 +4,19 @@
 //! [`encode`] cuts keys into blocks and writes them, [`decode`] gets keys back, [`scan`] compares a
 //! query with the low bits of all keys without decoding any.
 
-mod candidate;
 mod decode;
 mod encode;
 mod reader;
-mod refine;
 mod scan;
-mod survivor;
 mod view;
 mod walk;
 
-pub(crate) use candidate::Candidate;
 pub(crate) use encode::BlockWriter;
 pub(crate) use reader::BlockReader;
 pub(crate) use scan::{
     KeyRow, Reading, Sieve, decodes_from, runs_within, share_within, sift, within,
 };
-pub(crate) use survivor::Survivor;
-pub(crate) use view::{BlockView, OVERHANG};
+pub(crate) use view::{BlockView, Candidate, OVERHANG, Survivor};
 
 #[cfg(test)]
 mod tests;

@@ -3,11 +3,11 @@
 //! Memory-safe for any bytes: the CRC of a block is checked when it is first touched, but a page
 //! of a mapped file may be evicted and come back changed.
 
-use super::candidate::Candidate;
 use super::decode::{Code, Decoder, LANES, Lane, Place, Streams, decoder};
 use super::scan::{Reading, Sieve};
-use super::view::{BlockView, OVERHANG};
+use super::view::{BlockView, Candidate, OVERHANG, low};
 use super::walk::Walk;
+use crate::cover::Differs;
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry, follows};
 use crate::mapped;
@@ -58,7 +58,7 @@ impl BlockReader {
         Ok(BlockView { number, bytes, keys, first })
     }
 
-    /// How many planes of the column [`Self::sift`] compares of some blocks.
+    /// How many planes of the column [`sift`](super::sift) compares of some blocks.
     #[inline]
     pub(crate) fn first_planes(&self, budget: u32) -> usize {
         let block_bytes = self.geometry.block_bytes;
@@ -364,4 +364,53 @@ fn shift_up(numbers: &mut [u64], pad: u32) -> bool {
         numbers.iter_mut().for_each(|number| *number <<= pad);
     }
     fit
+}
+
+/// A query for the keys of one block, of which all is seen that need not be decoded.
+pub(crate) struct Refiner<'a> {
+    column: &'a [u8],
+    keys: u32,
+    planes: usize,
+    pad: u32,
+    /// The low bits of the query.
+    low: u64,
+    first: Differs,
+    /// The bits of the column.
+    seen: u64,
+}
+
+impl BlockReader {
+    /// Looks closer at keys of a block.
+    #[inline(always)]
+    pub(crate) fn refiner<'a>(&self, block: &BlockView<'a>, query: u64) -> Refiner<'a> {
+        let (geometry, pad) = (&self.geometry, self.geometry.pad_bits());
+        Refiner {
+            column: self.column(block),
+            keys: block.keys,
+            planes: geometry.planes(),
+            pad,
+            low: self.low(query),
+            first: Differs { bits: block.first ^ query, seen: u64::MAX << pad },
+            seen: self.low(u64::MAX) << pad,
+        }
+    }
+}
+
+impl Refiner<'_> {
+    /// The bits in which key `number` differs from the query, as far as they are seen, if these are
+    /// within the budget: with the first key all of them, else those of the column.
+    #[inline(always)]
+    pub(crate) fn differs(&self, budget: u32, number: u32) -> Option<Differs> {
+        if number == 0 {
+            return Some(self.first);
+        }
+        let low = match self.planes {
+            // Most columns have so many, and so the loop goes.
+            4 => low(self.column, 4, self.keys, number),
+            planes => low(self.column, planes, self.keys, number),
+        };
+        let differs = low ^ self.low;
+        let seen = Differs { bits: differs << self.pad, seen: self.seen };
+        (differs.count_ones() <= budget).then_some(seen)
+    }
 }

@@ -1,4 +1,4 @@
-//! What a block shows without being decoded.
+//! What a block shows: its fields as they stand, and the keys that a query finds in it.
 
 /// Bytes behind a block that a [`BlockReader`](super::BlockReader) may load (and ignore): a vector.
 /// Router, code lengths and histogram, which stand behind the last block, have more.
@@ -25,4 +25,22 @@ pub(super) fn low(column: &[u8], planes: usize, keys: u32, number: u32) -> u64 {
         at += keys as usize - 1;
     }
     low
+}
+
+/// A block that can hold matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// Number of the block in its table.
+    pub(crate) block: u32,
+    /// How many bits may differ that were not seen on the way to it.
+    pub(crate) budget: u32,
+}
+
+/// A key that may be near a query, by what was compared of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Survivor {
+    /// Number of its block among the candidates that were looked at.
+    pub(crate) candidate: u32,
+    /// Its number in the block.
+    pub(crate) number: u32,
 }

@@ -1,8 +1,14 @@
-//! The constants, their shipped values, and what they mean.
+//! The constants, their shipped values, and what they mean; and the same as text, a line
+//! `group.name = number` for each.
 //!
 //! The shipped values are those of one machine with AVX-512, as the benchmarks of the project
 //! measured them. Plans are made from them wherever no others are given, so a changed value changes
 //! what a default pack writes.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+use crate::simd::Level;
 
 /// Declares a group of constants: for each its name, its shipped value and what it means, which is
 /// its document and the comment in a file.
@@ -19,7 +25,7 @@ macro_rules! group {
             pub(super) const SHIPPED: Self = Self { $($name: $shipped,)* };
         }
 
-        impl super::text::CostGroup for $group {
+        impl CostGroup for $group {
             const TEXTS: &'static [(&'static str, &'static str)] =
                 &[$((stringify!($name), $text)),*];
 
@@ -132,5 +138,108 @@ group! {
         memory_id_ns = 60.0, "An id on top, in memory.";
         spilled_id_ns = 110.0, "An id on top, in temporary files.";
         serial_share = 0.33, "The part of it that further threads do not shorten. Not measured.";
+    }
+}
+
+/// A group of constants.
+pub(super) trait CostGroup {
+    /// The name of each constant, and what it means.
+    const TEXTS: &'static [(&'static str, &'static str)];
+
+    /// The constants in the same order.
+    fn values(&mut self) -> Vec<&mut f64>;
+}
+
+/// Writes the lines of a group, with what each constant means.
+pub(super) fn write<G: CostGroup + Copy>(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    mut group: G,
+) -> fmt::Result {
+    writeln!(f)?;
+    for ((constant, text), value) in G::TEXTS.iter().zip(group.values()) {
+        writeln!(f, "{name}.{constant} = {value} # {text}")?;
+    }
+    Ok(())
+}
+
+/// The constants of a group with their names.
+pub(super) fn named<'a, G: CostGroup>(
+    name: &'static str,
+    group: &'a mut G,
+) -> impl Iterator<Item = (String, &'a mut f64)> {
+    let names = G::TEXTS.iter().map(move |(constant, _)| format!("{name}.{constant}"));
+    names.zip(group.values())
+}
+
+/// Sets those constants that the lines of `text` give; `#` starts a comment.
+pub(super) fn read<'a>(
+    text: &str,
+    constants: impl Iterator<Item = (String, &'a mut f64)>,
+) -> Result<()> {
+    let mut constants: Vec<_> = constants.collect();
+    for line in text.lines() {
+        let plain = line.split('#').next().unwrap_or_default().trim();
+        if plain.is_empty() {
+            continue;
+        }
+        let set = plain.split_once('=').and_then(|(name, number)| {
+            let number: f64 = number.trim().parse().ok()?;
+            let (_, constant) = constants.iter_mut().find(|(known, _)| known == name.trim())?;
+            (number.is_finite() && number >= 0.0).then(|| **constant = number)
+        });
+        if set.is_none() {
+            let names: Vec<&str> = constants.iter().map(|(name, _)| name.as_str()).collect();
+            return Err(Error::InvalidOption {
+                option: "calibration",
+                value: plain.to_string(),
+                expected: format!(
+                    "each line is NAME = NUMBER, the number 0 or more, the name one of {}",
+                    names.join(", ")
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+impl JoinCosts {
+    /// A pair that is compared at a level, in nanoseconds.
+    pub(crate) fn pair_ns(mut self, level: Level) -> f64 {
+        *self.pair_ns_mut(level)
+    }
+
+    /// That constant.
+    pub(crate) fn pair_ns_mut(&mut self, level: Level) -> &mut f64 {
+        match level {
+            Level::Scalar(_) => &mut self.pair_scalar_ns,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(_) => &mut self.pair_avx2_ns,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(_) => &mut self.pair_avx512_ns,
+            // A machine has one of the two.
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon(_) => &mut self.pair_avx2_ns,
+        }
+    }
+}
+
+impl SweepCosts {
+    /// A fingerprint that is compared with 16 listed queries at a level, in nanoseconds.
+    pub(crate) fn vector_ns(mut self, level: Level) -> f64 {
+        *self.vector_ns_mut(level)
+    }
+
+    /// That constant.
+    pub(crate) fn vector_ns_mut(&mut self, level: Level) -> &mut f64 {
+        match level {
+            Level::Scalar(_) => &mut self.vector_scalar_ns,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(_) => &mut self.vector_avx2_ns,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(_) => &mut self.vector_avx512_ns,
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon(_) => &mut self.vector_avx2_ns,
+        }
     }
 }

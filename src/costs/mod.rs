@@ -6,8 +6,6 @@
 //! no cost stays where it is used: sizes of buffers, lengths of tasks, bounds of memory.
 
 mod groups;
-mod levels;
-mod text;
 
 use std::fmt;
 use std::str::FromStr;
@@ -79,11 +77,11 @@ impl fmt::Display for Costs {
         )?;
         writeln!(f, "# else is said. Read by `fpstore bench --calibration`.")?;
         let Self { search, disk, join, sweep, pack } = *self;
-        text::write(f, "search", search)?;
-        text::write(f, "disk", disk)?;
-        text::write(f, "join", join)?;
-        text::write(f, "sweep", sweep)?;
-        text::write(f, "pack", pack)
+        groups::write(f, "search", search)?;
+        groups::write(f, "disk", disk)?;
+        groups::write(f, "join", join)?;
+        groups::write(f, "sweep", sweep)?;
+        groups::write(f, "pack", pack)
     }
 }
 
@@ -100,12 +98,12 @@ impl FromStr for Costs {
     fn from_str(text: &str) -> Result<Self> {
         let mut costs = Self::default();
         let Self { search, disk, join, sweep, pack } = &mut costs;
-        let constants = text::named("search", search)
-            .chain(text::named("disk", disk))
-            .chain(text::named("join", join))
-            .chain(text::named("sweep", sweep))
-            .chain(text::named("pack", pack));
-        text::read(text, constants)?;
+        let constants = groups::named("search", search)
+            .chain(groups::named("disk", disk))
+            .chain(groups::named("join", join))
+            .chain(groups::named("sweep", sweep))
+            .chain(groups::named("pack", pack));
+        groups::read(text, constants)?;
         Ok(costs)
     }
 }

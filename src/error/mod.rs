@@ -4,16 +4,11 @@
 //! Each [`Corruption`] and [`Unsupported`] stands for one rule of the format specification
 //! (`format-spec/FORMAT.md`), whose tag begins its message.
 
-mod displacement;
-mod kind;
 mod rules;
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
-pub use displacement::Displacement;
-pub use kind::ErrorKind;
 pub use rules::{Corruption, Unsupported};
 
 use crate::files::Unfit;
@@ -485,5 +480,109 @@ impl Error {
         action: &'static str,
     ) -> impl FnOnce(io::Error) -> Error {
         move |source| Error::Io { path: path.as_ref().to_path_buf(), action, source }
+    }
+}
+
+/// What has happened to the directory that a writer, or a backup, works in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Displacement {
+    /// It was moved or removed: nothing stands at its path.
+    Moved,
+    /// Another directory stands at its path.
+    Replaced,
+    /// The file that it locked was removed.
+    Unlocked,
+    /// Its manifest is not the one that the next one replaces, or is gone.
+    Rewritten,
+}
+
+impl fmt::Display for Displacement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Moved => {
+                "the store was moved or removed while it was written; what was committed before is \
+                 where the store is now; run the command again on its new path"
+            }
+            Self::Replaced => {
+                "another directory took the place of the store while it was written, and is as it was; \
+                 what was committed before is where the store is now; run the command again on the one \
+                 that is meant"
+            }
+            Self::Unlocked => {
+                "its file `lock` was removed while the store was written, so that another writer could \
+                 begin; let that file be, it is free when its writer ends, and run the command again"
+            }
+            Self::Rewritten => {
+                "another program replaced or removed its manifest while the store was written; end that \
+                 program, and look at the store (verify) before it is written again"
+            }
+        })
+    }
+}
+
+/// What kind of failure an [`Error`] is, for who acts on it rather than shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Nothing stands at the path that was given, or no store.
+    NotFound,
+    /// Bytes of a file are damaged: restore it from a copy.
+    Corrupt,
+    /// A newer version of fpstore has written it.
+    Unsupported,
+    /// Something stands where the output was to go.
+    AlreadyExists,
+    /// Another process writes there: it may go later.
+    Busy,
+    /// The store is not at its path any more, or not locked: open it where it is now.
+    Displaced,
+    /// An option or an argument is wrong: it will fail again.
+    InvalidInput,
+    /// It was asked to stop, or its time has passed.
+    Stopped,
+    /// It needs more memory, threads or space than there is or was allowed.
+    OutOfResources,
+    /// The operating system refused, for another reason.
+    Io,
+}
+
+impl Error {
+    /// What kind of failure this is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound => ErrorKind::NotFound,
+                io::ErrorKind::StorageFull
+                | io::ErrorKind::QuotaExceeded
+                | io::ErrorKind::OutOfMemory => ErrorKind::OutOfResources,
+                _ => ErrorKind::Io,
+            },
+            Self::NotAStore { .. } => ErrorKind::NotFound,
+            Self::Corrupt { .. } => ErrorKind::Corrupt,
+            Self::Unsupported { .. } => ErrorKind::Unsupported,
+            Self::Exists { .. } | Self::Foreign { .. } | Self::OtherStore { .. } => {
+                ErrorKind::AlreadyExists
+            }
+            Self::Displaced { .. } => ErrorKind::Displaced,
+            Self::Busy { .. } | Self::Unflushed { .. } => ErrorKind::Busy,
+            Self::InvalidOption { .. }
+            | Self::Width { .. }
+            | Self::TooManyRows { .. }
+            | Self::MixedIds
+            | Self::IdKinds { .. }
+            | Self::Name { .. }
+            | Self::Recipes { .. }
+            | Self::NotStored { .. }
+            | Self::Ended
+            | Self::TooManyBlocks { .. } => ErrorKind::InvalidInput,
+            Self::Cancelled | Self::DeadlineExceeded => ErrorKind::Stopped,
+            Self::MemoryLimit { .. }
+            | Self::TooManyMatches { .. }
+            | Self::OutOfMemory { .. }
+            | Self::Threads { .. }
+            | Self::TooMany { .. }
+            | Self::NoSegmentNumber { .. } => ErrorKind::OutOfResources,
+        }
     }
 }

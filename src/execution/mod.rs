@@ -2,7 +2,6 @@
 //! it, and who is told how far it is.
 
 pub(crate) mod budget;
-mod meter;
 mod pool;
 mod progress;
 mod stop;
@@ -15,8 +14,7 @@ use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
 
-pub(crate) use meter::{Meter, Metered};
-pub(crate) use progress::OnProgress;
+pub(crate) use progress::{Meter, Metered, OnProgress};
 pub use progress::{Phase, Progress};
 pub(crate) use stop::Stop;
 

@@ -476,7 +476,7 @@ impl<'a> LogRecord<'a> {
 /// The header is enough, and has a CRC of its own: to look for whole records would take time that
 /// grows with the square of the length of the file, since a payload may begin at every place.
 ///
-/// The [note](note) of a log looks like the header of a record, and is one of these.
+/// The [`note`] of a log looks like the header of a record, and is one of these.
 pub(crate) fn promises(tag: LogTag, file: &[u8], from: usize, sequence: u64) -> bool {
     (from.next_multiple_of(ALIGNMENT)..file.len()).step_by(ALIGNMENT).any(|at| {
         // Looked at first: few places need a CRC then, and none of them is right by chance.

@@ -9,11 +9,9 @@ mod deletions;
 mod footer;
 mod geometry;
 mod ids;
-mod living;
 mod log;
 mod manifest;
 mod names;
-mod naming;
 mod prefix;
 mod section;
 mod segment_entry;
@@ -31,12 +29,11 @@ pub(crate) use geometry::{Geometry, read_key};
 pub(crate) use ids::{
     CHUNK_BYTES, GROUP_MARKS, IdsGeometry, IdsHeader, chunk_crc, digits, directory_crc,
 };
-pub(crate) use living::{LogSection, MOST_NUMBERS, WindowsSection};
 pub(crate) use log::{
     Change, LogHeader, LogRecord, LogTag, LoggedId, LoggedOperation, Operation, RecordShape,
     Records, note, noted, promises, push_record, push_seal,
 };
-pub(crate) use manifest::Manifest;
+pub(crate) use manifest::{LogSection, MOST_NUMBERS, Manifest, WindowsSection};
 pub(crate) use names::{
     GROUP_NAMES, GroupEntry, MOST_NAME_BYTES, NamesHeader, PAGE_NAME_GROUPS, PAGE_NAMES, PageEntry,
 };

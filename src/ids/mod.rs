@@ -5,18 +5,13 @@
 //! fingerprint where some has several, and holds the ids at a fixed width. So the ids of a
 //! fingerprint are found in O(log n), however many it or another one has.
 
-mod cursor;
 mod iter;
-mod kind;
 mod reader;
-mod stats;
 mod verify;
 mod writer;
 
-pub(crate) use cursor::IdCursor;
 pub use iter::Ids;
 pub(crate) use iter::{IdRuns, Numbering};
-pub(crate) use kind::check_kind;
-pub(crate) use reader::IdColumn;
-pub use stats::IdStats;
+pub use reader::IdStats;
+pub(crate) use reader::{IdColumn, IdCursor, check_kind};
 pub(crate) use writer::{IdSource, IdsOptions, write_ids};

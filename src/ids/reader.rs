@@ -1,8 +1,9 @@
-//! Reads the file of the ids of a segment.
+//! Reads the file of the ids of a segment, one fingerprint after the other or by rank.
 
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
@@ -10,6 +11,7 @@ use crate::access::ReadFiles;
 use crate::chunked::{BadChunk, Chunks};
 use crate::error::{Corruption, Error, Result};
 use crate::format::{self, Defect, GROUP_MARKS, IdsEntry, IdsGeometry, IdsHeader, SegmentEntry};
+use crate::id::{IdKind, IdRef, MOST_NAME_BYTES};
 use crate::mapped::Bytes;
 
 /// The open ids of a segment. Any number of threads may use it.
@@ -228,5 +230,99 @@ impl IdColumn {
     /// The error for a rule that the bytes at `offset` break.
     pub(super) fn error(&self, offset: usize, corruption: Corruption) -> Error {
         Defect::corrupt(offset, corruption).in_file(&self.path)
+    }
+}
+
+/// A place among the ids of a segment, at first before the first fingerprint.
+pub(crate) struct IdCursor {
+    column: Arc<IdColumn>,
+    /// The number of the first id of the next fingerprint.
+    start: u64,
+}
+
+impl IdCursor {
+    pub(crate) fn new(column: Arc<IdColumn>) -> Self {
+        Self { column, start: 0 }
+    }
+
+    /// The numbers of the ids of the next fingerprint in the order of the identity table; goes on
+    /// to the one after it. Reads the marks in order.
+    pub(crate) fn advance(&mut self) -> Result<(&Arc<IdColumn>, Range<u64>)> {
+        let start = self.start;
+        self.start = self.column.next_start(start)?;
+        Ok((&self.column, start..self.start))
+    }
+}
+
+/// Checks that an id is of the kind of a store and can be stored.
+///
+/// # Errors
+///
+/// [`Error::IdKinds`], [`Error::Name`].
+pub(crate) fn check_kind(kind: IdKind, id: IdRef<'_>) -> Result<()> {
+    let name = |bytes: usize, fits: bool| {
+        if fits { Ok(()) } else { Err(Error::Name { bytes, kind }) }
+    };
+    match (kind, id) {
+        (IdKind::Number, IdRef::Number(_))
+        | (IdKind::Uuid, IdRef::Uuid(_))
+        | (IdKind::Number128, IdRef::Number128(_)) => Ok(()),
+        (IdKind::Text, IdRef::Text(text)) => name(text.len(), text.len() <= MOST_NAME_BYTES),
+        (IdKind::Bytes(width), IdRef::Bytes(bytes)) => {
+            name(bytes.len(), bytes.len() == usize::from(width))
+        }
+        _ => Err(Error::IdKinds { stored: kind, other: id.kind() }),
+    }
+}
+
+/// The size of the ids of a segment and what they are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IdStats {
+    /// Number of pairs of a fingerprint and an id.
+    pub ids: u64,
+    /// Number of fingerprints.
+    pub fingerprints: u64,
+    /// Bits of each id: those of the greatest one.
+    pub id_bits: u32,
+    /// Bytes of the ids themselves.
+    pub id_bytes: u64,
+    /// Bytes that tell which ids belong to which fingerprint: 0 where each has one.
+    pub multiplicity_bytes: u64,
+    /// Bytes that tell which fingerprints stand in which block.
+    pub rank_bytes: u64,
+    /// Bytes of the file; with header and checksums.
+    pub file_bytes: u64,
+}
+
+impl IdStats {
+    /// Bits of the file per fingerprint; 0 if there is none.
+    pub fn bits_per_fingerprint(&self) -> f64 {
+        self.bits_per(self.file_bytes)
+    }
+
+    /// Bits per fingerprint of all but the ids themselves; 0 if there is no fingerprint.
+    pub fn overhead_bits_per_fingerprint(&self) -> f64 {
+        self.bits_per(self.file_bytes - self.id_bytes)
+    }
+
+    fn bits_per(&self, bytes: u64) -> f64 {
+        if self.fingerprints == 0 { 0.0 } else { 8.0 * bytes as f64 / self.fingerprints as f64 }
+    }
+}
+
+impl IdColumn {
+    /// What the ids take.
+    pub(crate) fn stats(&self) -> IdStats {
+        let geometry = &self.geometry;
+        IdStats {
+            ids: self.header.id_count,
+            fingerprints: self.header.count,
+            id_bits: self.header.id_bits.into(),
+            id_bytes: geometry.ids.len() as u64,
+            multiplicity_bytes: (geometry.marks.len() + geometry.mark_counts.len()) as u64,
+            rank_bytes: geometry.ranks.len() as u64,
+            file_bytes: self.file_bytes(),
+        }
     }
 }

@@ -3,8 +3,6 @@
 
 mod append;
 mod follow;
-mod gathered;
 
 pub(crate) use append::{LogWriter, Pending, keep_log};
-pub(crate) use follow::{FollowedLog, Follower, Sequences};
-pub(crate) use gathered::GatheredLogs;
+pub(crate) use follow::{FollowedLog, Follower, GatheredLogs, Sequences};

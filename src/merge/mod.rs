@@ -2,6 +2,5 @@
 
 pub(crate) mod policy;
 mod source;
-mod streams;
 
 pub(crate) use source::{MergeIds, MergeSource, Merging, sample};

@@ -22,7 +22,6 @@ mod keys;
 mod mask;
 mod part;
 mod plan;
-mod salvage;
 mod search;
 mod stats;
 #[cfg(test)]
@@ -42,11 +41,11 @@ use base::BodyFile;
 pub(crate) use choose::{PartLayout, Sampler};
 use part::PartTable;
 pub use plan::{PartsPlan, plan_parts, recommended_parts};
-pub(crate) use salvage::{SalvageBase, damaged_chunks};
 pub(crate) use search::{Near, Probing, Widening};
 pub use stats::{BaseStats, PartStats};
 use thresholds::{PartCosts, Steps};
 pub(crate) use thresholds::{file_bytes, plan_uniform as plan, predict};
+pub(crate) use verify::{SalvageBase, damaged_chunks};
 pub(crate) use writer::{BaseWriter, EntrySource, PartOptions, write_part};
 
 /// The open index of a segment. Any number of threads may use it.

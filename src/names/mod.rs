@@ -14,7 +14,6 @@ mod merge;
 mod naming;
 mod reader;
 mod renumbering;
-mod runs;
 mod sorter;
 #[cfg(test)]
 mod tests;

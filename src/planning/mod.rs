@@ -10,23 +10,19 @@
 //! like the set, and without matches unless it is told how many there are. [`search_touches`]
 //! predicts the same way for a store that is open.
 
-mod advice;
 mod layout;
 mod planner;
 mod predict;
 mod prefer;
 mod sample;
 mod short;
-mod size;
 #[cfg(test)]
 mod tests;
-mod touched;
 mod uneven;
 
 pub use layout::Layout;
 pub(crate) use layout::{IndexLayout, TableLayout};
 pub use planner::Planner;
-pub(crate) use predict::search_touches;
 pub use predict::{Plan, TablePlan};
+pub(crate) use predict::{Touched, search_touches};
 pub use prefer::Prefer;
-pub(crate) use touched::Touched;

@@ -3,12 +3,10 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use super::predict::{Plan, Prediction};
+use super::predict::{Coded, Plan, Prediction};
 use super::prefer::Prefer;
 use super::sample::Sample;
-use super::short;
-use super::size::Coded;
-use super::uneven;
+use super::{short, uneven};
 use crate::codec::profile::Profile;
 use crate::costs::Costs;
 use crate::design::Design;

@@ -1,11 +1,10 @@
-//! What a search in a store of some design touches, and how long that takes.
+//! What a table takes, what a search in a store of some design touches, and how long that takes.
 
-use super::sample::SampledTables;
+use super::sample::{Sample, SampledTables};
 use super::short;
-use super::size::{Coded, TableSize};
-use super::touched::Touched;
 use crate::block::{Reading, share_within};
-use crate::costs::Costs;
+use crate::codec::profile::Profile;
+use crate::costs::{Costs, SearchCosts};
 use crate::design::Design;
 use crate::error::Result;
 use crate::format::{Codec, Geometry, top_bits};
@@ -371,4 +370,160 @@ fn manifest_bytes(tables: u64) -> u64 {
 fn router_bytes(geometry: &Geometry) -> u64 {
     let blocks = geometry.block_count;
     geometry.router().len() as u64 + router::heap_bytes(blocks) + blocks.div_ceil(8)
+}
+
+/// What a search touches on average.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touched {
+    /// Whether it scans one table whole.
+    pub(crate) scans: bool,
+    /// Tables in which it looks at some block.
+    pub(super) tables: f64,
+    pub(super) blocks: f64,
+    /// Bytes of the columns of these blocks, as far as they are compared.
+    pub(super) column_bytes: f64,
+    pub(super) decoded_blocks: f64,
+    /// Keys of a decoded block up to the one that is looked for.
+    pub(super) decoded_keys: f64,
+    /// Bytes that searches come back to, all together.
+    pub(super) hot_bytes: f64,
+    /// Reads from a disk, and bytes of them and of the blocks.
+    pub(super) reads: f64,
+    pub(super) read_bytes: f64,
+    pub(super) block_bytes: f64,
+}
+
+impl Touched {
+    /// Nanoseconds of one thread where all is in memory.
+    pub(crate) fn warm_ns(&self, c: &SearchCosts) -> f64 {
+        let missing = c.missing(self.hot_bytes);
+        let paths = if self.scans { 0.0 } else { (self.blocks - self.tables).max(0.0) };
+        let descents =
+            if self.scans { 0.0 } else { self.tables * (c.table_ns + missing * c.table_dram_ns) };
+        c.query_ns
+            + descents
+            + paths * c.path_ns
+            + self.blocks * c.block_ns
+            + if self.scans { 0.0 } else { self.blocks * missing * c.block_dram_ns }
+            + self.column_bytes * (c.column_byte_ns + missing * c.column_byte_dram_ns)
+            + self.decoded_blocks * (c.decode_block_ns + self.decoded_keys * c.decode_key_ns)
+    }
+
+    /// The same where filters leave so many blocks to a search.
+    pub(crate) fn filtered(self, blocks: f64) -> Self {
+        if blocks >= self.blocks {
+            return self;
+        }
+        let share = blocks / self.blocks;
+        // Those that are left are apart.
+        let reads = self.reads.min(blocks);
+        Self { blocks, reads, read_bytes: share * self.read_bytes, ..self }
+    }
+
+    /// The same where all blocks are on the disk.
+    pub(crate) fn cold_ns(&self, costs: &Costs) -> f64 {
+        let Costs { search, disk, .. } = costs;
+        // A scan reads ahead, and waits once; the reads of a descent are in flight together.
+        let waits = if self.scans { 1.0 } else { f64::max(self.reads / disk.reads_in_flight, 1.0) };
+        self.warm_ns(search)
+            + waits.min(self.reads) * disk.read_ns
+            + self.read_bytes * disk.byte_ns
+            + self.blocks * self.block_bytes * search.crc_byte_ns
+    }
+}
+
+/// The coding that a table is expected to have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coded {
+    /// Bits of a key.
+    pub(super) bits: u32,
+    pub(super) codec: Codec,
+    pub(super) low_bits: u32,
+    bits_per_key: f64,
+}
+
+/// The expected size of a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TableSize {
+    pub(super) blocks: u64,
+    pub(super) keys_per_block: f64,
+    pub(super) file_bytes: u64,
+}
+
+impl TableSize {
+    /// The size of a table of `count` keys.
+    pub(super) fn of_table(count: u64, geometry: &Geometry) -> Self {
+        Self {
+            blocks: geometry.block_count,
+            keys_per_block: count as f64 / geometry.block_count.max(1) as f64,
+            file_bytes: geometry.file_bytes(),
+        }
+    }
+}
+
+impl Coded {
+    /// Chooses codec and column for `count` keys of so many bits as a pack would, from what uniform
+    /// keys cost. A sample adds what it costs less than as many uniform keys.
+    pub(super) fn new(
+        (bits, count): (u32, u64),
+        (codec, low_bits): (Option<Codec>, Option<u32>),
+        sample: Option<&Sample>,
+    ) -> Result<Self> {
+        let uniform = Profile::uniform(bits, count).choose(codec, low_bits)?;
+        let mut coded = Self {
+            bits,
+            codec: uniform.codec,
+            low_bits: uniform.low_bits,
+            bits_per_key: uniform.bits_per_key(),
+        };
+        if let Some(sample) = sample {
+            let real = sample.profile.choose(codec, low_bits)?;
+            let coding = |count| Profile::uniform(bits, count).coding(real.codec, real.low_bits);
+            let as_uniform = coding(sample.count);
+            let saved = as_uniform.bits_per_key() - real.bits_per_key();
+            let uniform = coding(count);
+            coded = Self {
+                bits,
+                codec: real.codec,
+                low_bits: real.low_bits,
+                bits_per_key: (uniform.bits_per_key() - saved).max(1.0),
+            };
+        }
+        Ok(coded)
+    }
+
+    /// Chooses codec and column from runs of the set.
+    pub(super) fn of_runs(
+        runs: &Profile,
+        (codec, low_bits): (Option<Codec>, Option<u32>),
+    ) -> Result<Self> {
+        let real = runs.choose(codec, low_bits)?;
+        let bits_per_key = real.bits_per_key().max(1.0);
+        Ok(Self { bits: real.bits, codec: real.codec, low_bits: real.low_bits, bits_per_key })
+    }
+
+    /// That of a table of `count` keys.
+    pub(super) fn of_table(count: u64, codec: Codec, geometry: &Geometry) -> Self {
+        let bits_per_key = 8.0 * geometry.file_bytes() as f64 / count.max(1) as f64;
+        Self { bits: geometry.bits, codec, low_bits: geometry.low_bits, bits_per_key }
+    }
+
+    /// Where everything stands in a table with so many blocks.
+    pub(super) fn geometry(&self, block_bytes: u32, block_count: u64) -> Geometry {
+        Geometry { bits: self.bits, block_bytes, low_bits: self.low_bits, block_count }
+    }
+
+    /// The size of a table of `count` keys in blocks of `block_bytes`.
+    pub(super) fn table(&self, count: u64, block_bytes: u32) -> TableSize {
+        let geometry = |block_count| self.geometry(block_bytes, block_count);
+        // The first key stands in the header. On average half a key more would have fitted.
+        let room = f64::from(8 * (block_bytes - geometry(0).column_at() as u32));
+        let full = 1.0 + (room / self.bits_per_key.max(1.0) - 0.5).max(0.0);
+        let blocks = (count as f64 / full).ceil() as u64;
+        TableSize {
+            blocks,
+            keys_per_block: full.min(count as f64),
+            file_bytes: geometry(blocks).file_bytes(),
+        }
+    }
 }

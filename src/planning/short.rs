@@ -41,7 +41,7 @@ pub(super) fn small(bits: u32) -> Option<Design> {
 }
 
 /// The designs to choose among where tables are short: of those given, the ones with a table behind
-/// the first, and the [small](small) one.
+/// the first, and the [`small`] one.
 pub(super) fn designs(bits: u32, given: Vec<Design>) -> Vec<Design> {
     if bits < u64::BITS {
         return given;

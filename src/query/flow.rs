@@ -10,7 +10,7 @@ use crate::error::Error;
 /// * `()`: go on, always;
 /// * [`ControlFlow<()>`](ControlFlow): go on, or stop soon and well;
 /// * `Result<(), E>`: go on, or end with that error. `E` is the caller's own, to which an
-///   [`Error`](crate::Error) of this crate can be converted, and what `run` fails with.
+///   [`Error`] of this crate can be converted, and what `run` fails with.
 pub trait Flow: sealed::Sealed {
     /// What `run` fails with.
     type Error: From<Error>;

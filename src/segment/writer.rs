@@ -1,11 +1,11 @@
-//! Writes the files of a segment.
+//! Writes the files of a segment: how long the stages took, and files that belong to no store yet.
 
-use std::io::Write;
-use std::time::Instant;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use super::files::NewFiles;
 use super::source::{KeySource, RowSource, SourceOfIds, cut};
-use super::times::PackTimes;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Metered, Phase};
 use crate::files::Aligned;
@@ -16,7 +16,7 @@ use crate::multi_index::{BaseWriter, PartLayout, PartOptions, write_part};
 use crate::names::{NameSource, write_names};
 use crate::planning::{IndexLayout, TableLayout};
 use crate::storage::Storage;
-use crate::table::{TableOptions, TableStats, TableWriter, WriteError, Written};
+use crate::table::{TableOptions, TableStats, TableWriter, WriteError, WriteTimes, Written};
 
 /// Writes one segment: of a set that comes in order the tables and the ids, synced, and what a
 /// manifest says of them.
@@ -298,5 +298,103 @@ fn written_or(error: WriteError, wrap: impl FnOnce(std::io::Error) -> Error) -> 
     match error {
         WriteError::Io(source) => wrap(source),
         WriteError::Other(error) => error,
+    }
+}
+
+/// How long the stages of a pack took, all tables together. Where there are several threads, blocks
+/// are written while others are encoded, and the sum is more than the time that passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PackTimes {
+    /// Bringing the set, and then every table, into order, with reading and writing what does not
+    /// fit into memory.
+    pub sort: Duration,
+    /// Counting the classes of keys, from which the codes follow.
+    pub count: Duration,
+    /// Cutting keys into blocks.
+    pub cut: Duration,
+    /// Encoding blocks.
+    pub encode: Duration,
+    /// Handing blocks to the file system.
+    pub write: Duration,
+    /// Waiting until files are durable.
+    pub sync: Duration,
+}
+
+impl PackTimes {
+    pub(crate) fn add(&mut self, times: WriteTimes) {
+        self.cut += times.cut;
+        self.encode += times.encode;
+        self.write += times.write;
+    }
+}
+
+/// The files of a segment that is coming to be, or of several. Dropping them before they are
+/// [kept](Self::keep) removes them, as far as the file system lets it.
+pub(crate) struct NewFiles<S: Storage> {
+    path: PathBuf,
+    storage: Arc<S>,
+    /// Names of files that do not belong to a store yet.
+    created: Vec<String>,
+}
+
+impl<S: Storage> NewFiles<S> {
+    /// None so far, in the directory `path`.
+    pub(crate) fn new(path: &Path, storage: Arc<S>) -> Self {
+        Self { path: path.to_path_buf(), storage, created: Vec::new() }
+    }
+
+    /// Where they are.
+    pub(crate) fn storage(&self) -> &S {
+        &self.storage
+    }
+
+    /// Creates a file that must not exist.
+    pub(crate) fn create(&mut self, name: &str) -> Result<S::File> {
+        let file = self.storage.create(name).map_err(self.error(name, "create the file"))?;
+        self.created.push(name.to_string());
+        Ok(file)
+    }
+
+    /// Removes unless [kept](Self::keep) also a file that somebody else has created.
+    pub(crate) fn add(&mut self, name: &str) {
+        self.created.push(name.to_string());
+    }
+
+    /// Makes the bytes of a file durable.
+    pub(crate) fn sync(&self, file: &mut S::File, name: &str, action: &'static str) -> Result<()> {
+        self.storage.sync(file).map_err(self.error(name, action))
+    }
+
+    /// Makes the names durable.
+    pub(crate) fn sync_names(&self) -> Result<()> {
+        self.storage.sync_directory().map_err(self.error("", "sync the directory of"))
+    }
+
+    /// The files belong to a store now.
+    pub(crate) fn keep(&mut self) {
+        self.created.clear();
+    }
+
+    /// Removes files, as far as the file system lets it.
+    pub(crate) fn remove(&self, names: &[String]) {
+        for name in names {
+            let _ = self.storage.remove(name);
+        }
+    }
+
+    /// Wraps an I/O error on a file.
+    pub(crate) fn error(
+        &self,
+        name: &str,
+        action: &'static str,
+    ) -> impl FnOnce(io::Error) -> Error + use<S> {
+        Error::io(self.path.join(name), action)
+    }
+}
+
+impl<S: Storage> Drop for NewFiles<S> {
+    fn drop(&mut self) {
+        self.remove(&self.created);
     }
 }

@@ -133,7 +133,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if a block is damaged.
+    /// [`Error::Corrupt`] if a block is damaged.
     pub fn count(&self) -> Result<u64> {
         match self.segments() {
             _ if !self.parts.tails.is_empty() || self.parts.hides() => {}
@@ -232,7 +232,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if that block is damaged.
+    /// [`Error::Corrupt`] if that block is damaged.
     pub fn contains(&self, fingerprint: F) -> Result<bool> {
         union::holds(&self.parts, fingerprint)
     }
@@ -276,7 +276,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if the block, or what tells the number of ids, is
+    /// [`Error::Corrupt`] if the block, or what tells the number of ids, is
     /// damaged. The iterator gives that error where the ids themselves are.
     pub fn ids<I: FromId>(&self, fingerprint: F) -> Result<Ids<I>> {
         if let Some(kind) = self.id_kind() {

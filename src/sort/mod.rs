@@ -1,7 +1,6 @@
 //! Sorts sets, in memory and, where they are larger, in temporary files.
 
 mod memory;
-mod partition;
 mod parts;
 mod runs;
 mod spill;

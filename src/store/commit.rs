@@ -1,11 +1,14 @@
-//! Makes written segments a store: by one rename of a manifest.
+//! Makes written segments a store: by one rename of a manifest. Until then it is prepared, and
+//! nobody sees it.
 
 use std::io::{self, Write};
 use std::time::Instant;
 
 use super::edit;
+use super::options::PackSummary;
 use super::standing::ManifestTag;
 use crate::error::{Displacement, Error, Result};
+use crate::execution::{Meter, Phase};
 use crate::format::{MANIFEST_NAME, MANIFEST_TEMPORARY, Manifest};
 use crate::segment::{NewFiles, PackTimes};
 use crate::storage::Storage;
@@ -92,5 +95,25 @@ impl<S: Storage> Commit<S> {
             self.files.remove(&self.dropped);
         }
         Ok(())
+    }
+}
+
+/// A store whose files are written, and which its manifest would make visible.
+pub(super) struct Prepared<S: Storage> {
+    pub(super) commit: Commit<S>,
+    pub(super) summary: PackSummary,
+    pub(super) meter: Meter,
+}
+
+impl<S: Storage> Prepared<S> {
+    /// Makes the store visible.
+    pub(super) fn commit(self) -> Result<PackSummary> {
+        let Self { commit, mut summary, meter } = self;
+        let start = Instant::now();
+        commit.publish()?;
+        let keys = summary.distinct * summary.tables.len() as u64;
+        meter.tell(Phase::Sync, keys);
+        summary.times.sync += start.elapsed();
+        Ok(summary)
     }
 }

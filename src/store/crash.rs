@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Store;
 use super::options::Packer;
-use super::packing::Packing;
+use super::pack::Packing;
 use super::simulated::{
     Fault, Files, Kept, Simulated, Step, Survives, moments, open, stop_everywhere,
 };

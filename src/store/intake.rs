@@ -8,13 +8,11 @@ use std::time::Instant;
 
 use super::append::{Addition, Appending};
 use super::budget::capacity;
-use super::commit::Commit;
+use super::commit::{Commit, Prepared};
 use super::edit;
-use super::options::Packer;
-use super::prepared::Prepared;
+use super::options::{PackSummary, Packer};
 use super::records::{self, Records, SortedRecords};
 use super::standing::Standing;
-use super::summary::PackSummary;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
 use crate::fingerprint::Fingerprint;

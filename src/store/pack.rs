@@ -1,19 +1,21 @@
-//! Packs a set into a store, and commits it.
+//! Packs a set into a store, and commits it, in any storage.
 
 use std::borrow::Borrow;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::sync::Arc;
+use std::{fs, io};
 
+use super::intake::Intake;
 use super::open::OpenOptions;
-use super::options::Packer;
+use super::options::{PackSummary, Packer};
 use super::session::PackSession;
-use super::summary::PackSummary;
+use super::standing::Standing;
 use super::target::{self, Target};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::id::AsId;
 use crate::recipe;
+use crate::storage::Storage;
 
 /// Fingerprints that are taken from an iterator together.
 const PIECE: usize = 1 << 13;
@@ -143,5 +145,68 @@ impl<F: Fingerprint> Packer<F> {
     pub fn start(&self, path: impl AsRef<Path>) -> Result<PackSession<F>> {
         self.check_target(path.as_ref())?;
         PackSession::new(self.clone(), path.as_ref())
+    }
+}
+
+/// A pack into a directory that is locked. Dropping it leaves what was there before.
+pub(crate) struct Packing<F: Fingerprint, S: Storage> {
+    intake: Intake<F, S>,
+    standing: Standing,
+}
+
+impl<F: Fingerprint, S: Storage> Packing<F, S> {
+    /// Removes what a stopped writer left, and begins.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub(crate) fn start(packer: Packer<F>, path: &Path, storage: Arc<S>) -> Result<Self> {
+        let capacity = packer.capacity(rayon::current_num_threads());
+        Self::within(packer, path, storage, capacity)
+    }
+
+    /// As [`Self::start`], with room for so many words, twice.
+    pub(super) fn within(
+        packer: Packer<F>,
+        path: &Path,
+        storage: Arc<S>,
+        capacity: usize,
+    ) -> Result<Self> {
+        let intake = Intake::new(packer, path, storage, capacity);
+        let standing = intake.pack.clear()?;
+        Ok(Self { intake, standing })
+    }
+
+    /// As [`PackSession::extend`](crate::PackSession::extend).
+    pub(crate) fn extend(&mut self, fingerprints: &[F]) -> Result<()> {
+        self.intake.pack.meter.check()?;
+        self.intake.admit()?;
+        let mut rest = self.intake.fill(fingerprints);
+        while !rest.is_empty() {
+            self.intake.spill(&self.standing)?;
+            rest = self.intake.fill(rest);
+        }
+        Ok(())
+    }
+
+    /// As [`PackSession::extend_with_ids`](crate::PackSession::extend_with_ids).
+    pub(crate) fn extend_with_ids<I: AsId>(&mut self, pairs: &[(F, I)]) -> Result<()> {
+        self.intake.pack.meter.check()?;
+        self.intake.admit_ids(pairs)?;
+        let mut rest = self.intake.fill_ids(pairs)?;
+        while !rest.is_empty() {
+            self.intake.spill(&self.standing)?;
+            rest = self.intake.fill_ids(rest)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the store and makes it visible.
+    ///
+    /// # Errors
+    ///
+    /// As [`PackSession::finish`](crate::PackSession::finish).
+    pub(crate) fn finish(self) -> Result<PackSummary> {
+        self.intake.sort()?.write(self.standing)?.commit()
     }
 }

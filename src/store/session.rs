@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::intake::{Intake, Pack};
-use super::options::Packer;
+use super::options::{PackSummary, Packer};
 use super::standing::Standing;
-use super::summary::PackSummary;
 use super::target::Target;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;

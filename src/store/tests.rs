@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::options::Packer;
-use super::packing::Packing;
-use super::summary::PackSummary;
+use super::options::{PackSummary, Packer};
+use super::pack::Packing;
 use crate::design::Design;
 use crate::error::Result;
 use crate::execution::{Execution, Phase};

@@ -1,10 +1,8 @@
 //! Tables: one file with the whole set in the order of one permutation.
 
 mod absent;
-mod described;
 mod filter;
 mod reader;
-mod salvage;
 mod short;
 mod stats;
 mod verified;
@@ -13,8 +11,8 @@ mod writer;
 
 pub(crate) use filter::PrefixFilter;
 pub(crate) use reader::Table;
-pub(crate) use salvage::SalvageTable;
 pub(crate) use short::Lead;
 pub use stats::{TableStats, information_bound_bits};
 pub(crate) use verified::Verified;
+pub(crate) use verify::SalvageTable;
 pub(crate) use writer::{TableOptions, TableWriter, WriteError, WriteTimes, Written};

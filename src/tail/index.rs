@@ -3,15 +3,15 @@
 //!
 //! A list per part and prefix of it, in lines of the cache with five records each, so that adding a
 //! record touches two lines per part, and a list of ten is read by three misses.
-
-use std::sync::atomic::{AtomicU64, Ordering};
+//! Lists grow by pages, and never move.
 
 use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::pages::Pages;
-use crate::cover;
 use crate::fingerprint::{Fingerprint, first_word};
-use crate::flips;
+use crate::{cover, flips};
 
 /// Parts of a fingerprint.
 const PARTS: usize = 4;
@@ -205,6 +205,54 @@ fn put(line: &Line, slot: usize, first_word: u64, record: u32) {
     let word = &line.0[NUMBERS + slot / 2];
     let number = (u64::from(record) + 1) << (32 * (slot % 2));
     word.store(word.load(Ordering::Relaxed) | number, Ordering::Release);
+}
+
+/// Entries of a page.
+const PAGE: usize = 1 << 10;
+
+/// Entries of atomic words, at most as many as were said at first. All are 0 before they are
+/// written.
+pub(super) struct Pages<E> {
+    pages: Box<[OnceLock<Box<[E]>>]>,
+}
+
+impl<E: Default> Pages<E> {
+    /// Room for `capacity` entries, which is taken page by page.
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { pages: (0..capacity.div_ceil(PAGE)).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// Entry `number`, if its page is there.
+    #[inline]
+    pub(super) fn get(&self, number: usize) -> Option<&E> {
+        self.pages.get(number / PAGE)?.get()?.get(number % PAGE)
+    }
+
+    /// Entry `number`, whose page comes to be; `None` behind the capacity.
+    #[inline]
+    pub(super) fn get_or_grow(&self, number: usize) -> Option<&E> {
+        let page = self.pages.get(number / PAGE)?;
+        let page = page.get_or_init(|| (0..PAGE).map(|_| E::default()).collect());
+        page.get(number % PAGE)
+    }
+
+    /// Runs of entries that are there, of those with these numbers, each with the number of its
+    /// first.
+    pub(super) fn runs(&self, numbers: Range<usize>) -> impl Iterator<Item = (usize, &[E])> {
+        let pages = numbers.start / PAGE..numbers.end.div_ceil(PAGE);
+        pages.filter_map(move |number| {
+            let first = number * PAGE;
+            let page = self.pages.get(number)?.get()?;
+            let of_page = numbers.start.max(first) - first..(numbers.end - first).min(PAGE);
+            Some((first + of_page.start, page.get(of_page)?))
+        })
+    }
+
+    /// Bytes of the pages that are there.
+    pub(super) fn bytes(&self) -> u64 {
+        let pages = self.pages.iter().filter(|page| page.get().is_some()).count();
+        (pages * PAGE * size_of::<E>()) as u64
+    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use super::index::{Index, IndexEnd};
-use super::pages::Pages;
+use super::index::{Index, IndexEnd, Pages};
 use crate::fingerprint::{Fingerprint, shared};
 use crate::format::Scope;
 use crate::names::LiveNames;

@@ -1,9 +1,8 @@
-//! A tail at some moment.
+//! A tail at some moment, and what deletions leave of a fingerprint.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::hidden::Hidden;
 use super::records::{Tail, TailRecord};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -153,5 +152,42 @@ impl<F: Fingerprint> TailView<F> {
     /// Bytes of memory, without the deletions.
     pub(crate) fn heap_bytes(&self) -> u64 {
         self.tail.bytes()
+    }
+}
+
+/// What is hidden of a fingerprint where it was written before.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    Nothing,
+    /// All of it.
+    Whole,
+    /// The ids with these numbers, ascending.
+    Ids(Vec<u64>),
+}
+
+impl Hidden {
+    /// Some ids, each by a naming of its own, in a segment with the naming `to`.
+    pub(crate) fn of_ids(ids: impl Iterator<Item = (u64, Naming)>, to: &Naming) -> Result<Self> {
+        let mut numbers = Vec::new();
+        for (id, naming) in ids {
+            numbers.extend(naming.translate(id, to)?);
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        Ok(if numbers.is_empty() { Self::Nothing } else { Self::Ids(numbers) })
+    }
+
+    /// What is hidden by both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nothing, hidden) | (hidden, Self::Nothing) => hidden,
+            (Self::Ids(mut ids), Self::Ids(others)) => {
+                ids.extend(others);
+                ids.sort_unstable();
+                ids.dedup();
+                Self::Ids(ids)
+            }
+            _ => Self::Whole,
+        }
     }
 }

@@ -1,7 +1,8 @@
-//! A writer without threads: every step is a call, so that tests can stop between any two.
+//! A writer without threads: every step is a call, so that tests can stop between any two. Commits
+//! are steps, too.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,18 +16,21 @@ use crate::error::{Corruption, Error, Result};
 use crate::execution::Execution;
 use crate::fingerprint::{Fingerprint, bytes_of};
 use crate::format::{
-    Defect, LogTag, LoggedId, LoggedOperation, MANIFEST_NAME, RecordShape, log_name, log_number,
+    Defect, LogTag, LoggedId, LoggedOperation, MANIFEST_NAME, MANIFEST_TEMPORARY, Manifest,
+    RecordShape, log_name, log_number,
 };
 use crate::hot_index;
 use crate::id::{IdKind, IdRef};
 use crate::ids::check_kind;
 use crate::log::{FollowedLog, Follower, LogWriter, keep_log};
 use crate::query::search::Searcher;
-use crate::segment::NewFiles;
+use crate::segment::{NewFiles, PackTimes};
 use crate::snapshot::Snapshot;
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
-use crate::store::standing::{Standing, check_writer};
+use crate::store::commit::Commit;
+use crate::store::edit::Edit;
+use crate::store::standing::{ManifestTag, Standing, check_writer, named};
 
 /// Operations from which on a log is long: a writer that ends makes a segment of it. To read so
 /// many takes a millisecond, and to write their segment some ten, once for all of them.
@@ -376,5 +380,83 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     /// Counts bytes that were written.
     pub(super) fn wrote(&self, bytes: u64) {
         self.written_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Bytes that a manifest counts: all of logs, and others that were written.
+struct Counted {
+    log: u64,
+    written: u64,
+}
+
+impl<F: Fingerprint, S: Storage> Core<F, S> {
+    /// Commits an edit, with the files that it needs, behind which segments hold so many of the
+    /// oldest logs. What is seen changes with it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`]: then nothing has changed, unless only the last sync failed.
+    pub(super) fn commit(
+        &self,
+        files: NewFiles<S>,
+        (edit, flushed): (Edit, usize),
+        back: &mut Back,
+    ) -> Result<()> {
+        let before = Arc::clone(&self.front().base);
+        let mut manifest = edit.apply(&before.manifest, back.next_segment, &self.path)?;
+        let counted = self.count_bytes(&mut manifest, flushed, back);
+        let bytes = manifest.encode();
+        self.storage.check_held()?;
+        // An attempt that failed may have left it.
+        let _ = self.storage.remove(MANIFEST_TEMPORARY);
+        back.in_use.extend(named(&manifest));
+        back.in_use.sort_unstable();
+        back.in_use.dedup();
+        let times = &mut PackTimes::default();
+        let mut prepared = Commit::prepare(
+            files,
+            (Some(ManifestTag::of(&before.bytes)), back.in_use.clone()),
+            &manifest,
+            times,
+        )?;
+        // Before it is visible: else the next commit would build on what is not there any more.
+        let base = Base::open(&*self.storage, &bytes, Some(&before), hot_index::default_memory())?;
+        prepared.show()?;
+        // It is visible, whether or not that is durable.
+        self.forget_bytes(counted, back);
+        self.wrote(bytes.len() as u64);
+        let published = prepared.finish();
+        if let Some(names) = self.storage.names().ok().filter(|_| published.is_ok()) {
+            // What could not be removed is tried again with the next commit.
+            let names: HashSet<String> = names.into_iter().collect();
+            back.in_use.retain(|name| names.contains(name));
+        }
+        self.front().adopt(Arc::new(base), flushed);
+        published
+    }
+
+    /// Adds to a manifest what was written since the last commit, and what was inserted into so
+    /// many logs that segments hold by now, with the ids that are taken; gives what was written.
+    fn count_bytes(&self, manifest: &mut Manifest, flushed: usize, back: &Back) -> Counted {
+        let log = self.logged_bytes.load(Ordering::Relaxed);
+        let written = self.written_bytes.load(Ordering::Relaxed);
+        // Whoever inserted it may have ended since.
+        let (inserted, next_id) = {
+            let front = self.front();
+            (front.inserted_bytes(flushed), front.next_id(flushed))
+        };
+        if let Some(section) = &mut manifest.log {
+            let all = written.saturating_add(log.saturating_sub(back.log_bytes));
+            section.written_bytes = section.written_bytes.saturating_add(all);
+            section.inserted_bytes = section.inserted_bytes.saturating_add(inserted);
+            section.next_id = section.next_id.max(next_id);
+        }
+        Counted { log, written }
+    }
+
+    /// What a manifest counts by now is not to be counted again.
+    fn forget_bytes(&self, counted: Counted, back: &mut Back) {
+        back.log_bytes = counted.log;
+        self.written_bytes.fetch_sub(counted.written, Ordering::Relaxed);
     }
 }

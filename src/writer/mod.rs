@@ -1,6 +1,5 @@
 //! Writes stores while they are read: log, tail, segments, merges.
 
-mod commit;
 mod core;
 #[cfg(test)]
 mod crash;

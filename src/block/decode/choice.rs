@@ -1,6 +1,5 @@
 //! The choice of a decoder.
 
-use super::code::Code;
 use super::decoder::Decode;
 #[cfg(target_arch = "x86_64")]
 use super::deposit::Deposit;
@@ -13,6 +12,7 @@ use super::plain_avx2::PlainAvx2;
 use super::runs::SymbolRuns;
 #[cfg(target_arch = "x86_64")]
 use super::runs_avx2::ByRuns;
+use super::stream::Code;
 use crate::format::Codec;
 use crate::simd::Level;
 

@@ -1,8 +1,7 @@
 //! Several codes of few raw bits by one look-up.
 
-use super::bits::LOAD_BITS;
 use super::runs::RUN_KEYS;
-use super::symbols::{ENTRIES, Symbols};
+use super::stream::{ENTRIES, LOAD_BITS, Symbols};
 use crate::format::MAX_CODE_BITS;
 
 /// Raw bits of a narrow key at most: with the bit in front of them they take 16 bits.

@@ -1,11 +1,11 @@
 //! Decodes key by key, with any CPU.
 
-use super::assemble::Bytewise;
-use super::bits::{LOAD_BITS, LOADED_CODES, load_back, used, window};
 use super::decoder::Decode;
 use super::steps::{self, Step};
-use super::stream::{LANES, Lane, Place, Streams};
-use super::symbols::{Symbol, SymbolTable};
+use super::stream::{
+    Bytewise, LANES, LOAD_BITS, LOADED_CODES, Lane, Place, Streams, Symbol, SymbolTable, load_back,
+    used, window,
+};
 
 /// The decoder for any CPU, and the oracle of the others. `LONG`: some raw bits are more than one
 /// load is sure to bring.

@@ -1,7 +1,6 @@
 //! Several codes by one look-up.
 
-use super::bits::LOAD_BITS;
-use super::symbols::{ENTRIES, Symbols};
+use super::stream::{ENTRIES, LOAD_BITS, Symbols};
 use crate::format::MAX_CODE_BITS;
 
 /// Keys of a [`SymbolRun`] at most.

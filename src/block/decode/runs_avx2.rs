@@ -14,19 +14,18 @@
 //! + the middle before, which is in all words: 4 middles, stored together
 //! ```
 //!
-//! Loads of bits are those of [`bits`](super::bits), safe at any place; a store takes an array of 4
-//! keys out of those of the lane, and is left out where these are fewer.
+//! Loads of bits are those of [`stream`](super::stream), safe at any place; a store takes an array
+//! of 4 keys out of those of the lane, and is left out where these are fewer.
 
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
-use super::bits::{LOADED_CODES, load_back, used, window};
 use super::decoder::Decode;
 use super::plain::{PlainState, PlainStep};
 use super::runs::{RUN_KEYS, RunTable, SymbolRun, SymbolRuns};
 use super::steps::{self, Step};
-use super::stream::{LANES, Lane, Place, Streams};
+use super::stream::{LANES, LOADED_CODES, Lane, Place, Streams, load_back, used, window};
 use super::unpack::Unpack;
 use crate::simd::avx2::{Avx2, store_words};
 

@@ -8,8 +8,7 @@
 
 use std::slice::Chunks;
 
-use super::assemble::Assemble;
-use super::stream::{LANES, Lane, Place, Streams};
+use super::stream::{Assemble, LANES, Lane, Place, Streams};
 use crate::mapped;
 
 /// Blocks that are decoded together where each takes many registers.

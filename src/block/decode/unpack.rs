@@ -15,8 +15,7 @@
 
 use std::arch::x86_64::*;
 
-use super::assemble::Assemble;
-use super::stream::Lane;
+use super::stream::{Assemble, Lane};
 use crate::format::MAX_PLANES;
 use crate::simd::avx2::{Avx2, load_half, load_words, store_words};
 

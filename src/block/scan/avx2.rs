@@ -17,11 +17,9 @@
 
 use std::arch::x86_64::*;
 
-use super::super::survivor::Survivor;
-use super::super::view::OVERHANG;
+use super::super::view::{OVERHANG, Survivor};
 use super::compare::{Compare, MANY, MAX_PLANES, Planes, bytes_of};
-use super::sieve::Sieve;
-use super::sift::{Sift, run};
+use super::sift::{Sieve, Sift, run};
 use crate::error::Corruption;
 use crate::simd::avx2::{Avx2, at_most, count_ones, load};
 use crate::simd::ones;

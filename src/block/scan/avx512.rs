@@ -17,10 +17,9 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::super::survivor::Survivor;
+use super::super::view::Survivor;
 use super::compare::{Compare, KeyRow, MANY, MAX_PLANES, Planes, bytes_of};
-use super::sieve::Sieve;
-use super::sift::{Sift, run};
+use super::sift::{Sieve, Sift, run};
 use crate::error::Corruption;
 use crate::simd::avx512::{Avx512, load, load_some, load_some_words, load_words};
 use crate::simd::ones;

@@ -7,10 +7,9 @@
 //! compared with the other planes key by key. Most of the time of a search goes into bringing cache
 //! lines from memory, and at small budgets this spares half of them.
 //!
-//! Each kernel compiles the whole loop over the blocks of a table for its instructions ([`sieve`]),
+//! Each kernel compiles the whole loop over the blocks of a table for its instructions ([`mod@sift`]),
 //! and stands beside [`scalar`], its oracle.
 
-mod ahead;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -18,19 +17,13 @@ mod avx512;
 mod compare;
 #[cfg(target_arch = "aarch64")]
 mod neon;
-mod reading;
 mod scalar;
 mod share;
-mod sieve;
 mod sift;
-mod words;
 
-pub(crate) use compare::KeyRow;
-pub(crate) use reading::Reading;
+pub(crate) use compare::{KeyRow, runs_within, within};
 pub(crate) use share::{decodes_from, share_within};
-pub(crate) use sieve::Sieve;
-pub(crate) use sift::sift;
-pub(crate) use words::{runs_within, within};
+pub(crate) use sift::{Reading, Sieve, sift};
 
 #[cfg(test)]
 mod tests {

@@ -16,11 +16,9 @@
 use std::arch::aarch64::*;
 use std::ops::Range;
 
-use super::super::survivor::Survivor;
-use super::super::view::OVERHANG;
+use super::super::view::{OVERHANG, Survivor};
 use super::compare::{Compare, KeyRow, MANY, MAX_PLANES, Planes, bytes_of};
-use super::sieve::Sieve;
-use super::sift::{Sift, run};
+use super::sift::{Sieve, Sift, run};
 use crate::error::Corruption;
 use crate::simd::neon::{Neon, at_most, distances_of_words, load, words_of};
 use crate::simd::ones;

@@ -1,9 +1,8 @@
 //! The scan without vector instructions: the oracle of the others.
 
-use super::super::survivor::Survivor;
+use super::super::view::Survivor;
 use super::compare::{Compare, MAX_PLANES, Planes, bytes_of};
-use super::sieve::Sieve;
-use super::sift::{Sift, run};
+use super::sift::{Sieve, Sift, run};
 use crate::error::Corruption;
 use crate::simd::Scalar;
 

@@ -1,6 +1,6 @@
 //! What reading from the disk adds to the plans of a batch.
 
-use super::answer::BatchPlan;
+use super::options::BatchPlan;
 use crate::costs::{Costs, DiskCosts};
 use crate::fingerprint::Fingerprint;
 use crate::segment::Segment;

@@ -5,8 +5,6 @@
 //! them, as the paper does for a batch; for large radii by the engine of joins. Of what is not in
 //! memory [`disk`] tells how long reading takes.
 
-mod answer;
-mod answers;
 mod disk;
 mod nearest;
 mod options;
@@ -17,8 +15,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Answer, BatchPlan, BatchSummary, OwnedAnswer};
-pub use answers::Answers;
-pub use options::Batch;
+pub use options::{Answer, Batch, BatchPlan, BatchSummary, OwnedAnswer};
+pub use run::Answers;
 #[cfg(feature = "internals")]
 pub(crate) use sweep::vector_ns;

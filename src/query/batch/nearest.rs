@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::answer::Answer;
+use super::options::Answer;
 use super::run::RunningBatch;
 use crate::error::{Error, Result};
 use crate::execution::budget::PROCESS_BYTES;

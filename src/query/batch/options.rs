@@ -1,6 +1,5 @@
-//! What a batch asks, and how.
+//! What a batch asks and how, and what it gives.
 
-use super::answer::BatchPlan;
 use super::sweep::SweepPlan;
 use crate::execution::Execution;
 use crate::execution::budget::PROCESS_BYTES;
@@ -8,6 +7,7 @@ use crate::fingerprint::Fingerprint;
 use crate::query::join;
 use crate::query::search::Searcher;
 use crate::snapshot::Snapshot;
+use crate::snapshot::union::Match;
 
 /// Fingerprints that a sweep holds where memory is not bounded.
 const STREAMED: u64 = 1 << 24;
@@ -141,5 +141,64 @@ impl<F: Fingerprint> Batch<F> {
             }
             None => STREAMED,
         }
+    }
+}
+
+/// How a [`Batch`] is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BatchPlan {
+    /// One query after the other, as [`Searcher::search`](crate::Searcher::search) does; best for
+    /// few.
+    Search,
+    /// The store is read once, past the queries in memory: each table whose top helps, or the
+    /// identity table alone. Reads the disk in order.
+    Sweep,
+}
+
+/// What a [`Batch`] hands on for one of its queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer<'a, F = u64> {
+    /// Number of the query, from 0 on.
+    pub query: usize,
+    /// Matches, by distance, then by value; no more than the [limit](crate::Batch::limit).
+    pub matches: &'a [Match<F>],
+    /// How many stored fingerprints match the query, whatever the limit.
+    pub count: u64,
+}
+
+/// What a batch has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BatchSummary {
+    /// Queries that were answered.
+    pub queries: u64,
+    /// Matches handed on.
+    pub matches: u64,
+    /// Pieces of queries that were answered together, as the memory allowed.
+    pub pieces: u64,
+    /// The plan of the last piece; `None` if there was none.
+    pub plan: Option<BatchPlan>,
+    /// Whether the caller has stopped it.
+    pub stopped: bool,
+}
+
+/// An [`Answer`] that owns its matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OwnedAnswer<F = u64> {
+    /// Number of the query, from 0 on.
+    pub query: usize,
+    /// Matches, by distance, then by value; no more than the [limit](crate::Batch::limit).
+    pub matches: Vec<Match<F>>,
+    /// How many stored fingerprints match the query, whatever the limit.
+    pub count: u64,
+}
+
+impl<F: Clone> From<Answer<'_, F>> for OwnedAnswer<F> {
+    fn from(answer: Answer<'_, F>) -> Self {
+        let Answer { query, matches, count } = answer;
+        Self { query, matches: matches.to_vec(), count }
     }
 }

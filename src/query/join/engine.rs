@@ -9,16 +9,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::compare;
-use super::digit::Digit;
 use super::links::{self, Hub};
-use super::mask::Mask;
+use super::mask::{Digit, Mask};
 use super::output::{Found, Output};
 use super::plan::{JoinStep, Prices, Scope, Size, SplitPart, plan};
 use crate::fingerprint::Fingerprint;
-use crate::flips;
 use crate::simd::Level;
-use crate::sort;
-use crate::tasks;
+use crate::{flips, sort, tasks};
 
 /// Fingerprints from which a group is split with all threads.
 const PARALLEL_KEYS: usize = 1 << 16;

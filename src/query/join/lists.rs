@@ -4,17 +4,15 @@ use std::ops::ControlFlow;
 
 use super::engine::{Engine, JoinGroup};
 use super::mask::Mask;
-use super::output::{Message, Output};
-use super::pair::Pair;
+use super::output::{Message, Output, Pair};
 use super::plan::{Prices, Scope};
 use crate::cover::Claim;
 use crate::error::Result;
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
-use crate::memory;
 use crate::query::flow::{self, Flow};
 use crate::simd::Level;
-use crate::sort;
+use crate::{memory, sort};
 
 /// Finds all pairs within k of fingerprints in lists: of one list, or of two.
 ///

@@ -21,7 +21,6 @@
 //! queries are joined with a store as it is read ([`stream`](mod@stream)).
 
 mod compare;
-mod digit;
 mod engine;
 mod links;
 mod lists;
@@ -29,11 +28,8 @@ mod mask;
 mod needs;
 mod options;
 mod output;
-mod pair;
-mod pairs;
 mod plan;
 mod run;
-mod side;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -45,6 +41,6 @@ pub use lists::ListJoin;
 pub(crate) use needs::fingerprint_bytes;
 pub use options::Join;
 pub(crate) use output::{Found, Message, Output};
-pub use pair::{JoinEvent, JoinSummary, Pair};
-pub use pairs::Pairs;
+pub use output::{JoinEvent, JoinSummary, Pair};
+pub use run::Pairs;
 pub(crate) use stream::{read_all, stream, stream_ns};

@@ -4,7 +4,7 @@ use super::engine::{Engine, JoinGroup};
 use super::mask::Mask;
 use super::output::Output;
 use super::plan::{self, Prices};
-use super::side::Side;
+use super::work::Side;
 use crate::costs::JoinCosts;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, greatest};

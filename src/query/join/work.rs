@@ -1,4 +1,5 @@
 //! A join that runs: range by range of the smaller fingerprint, and each of them piece by piece.
+//! A side is the fingerprints of one of them, in memory.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,14 +9,13 @@ use super::needs::{fingerprint_bytes, needed_bytes};
 use super::options::Join;
 use super::output::{Message, Output};
 use super::plan::Prices;
-use super::side::Side;
 use crate::error::Result;
 use crate::execution::{Phase, Progress};
 use crate::fingerprint::{Fingerprint, greatest, successor};
 use crate::simd::Level;
 use crate::snapshot::Snapshot;
 use crate::snapshot::cursor::{Cursor, Decode};
-use crate::tasks;
+use crate::{memory, tasks};
 
 /// Fingerprints that are in memory in any case.
 const LEAST_CAPACITY: usize = 1 << 14;
@@ -189,5 +189,40 @@ impl<F: Fingerprint> Steps<'_, F> {
         };
         join(&engine);
         self.done += fingerprints;
+    }
+}
+
+/// Fingerprints in memory, and as much room.
+#[derive(Default)]
+pub(super) struct Side<F> {
+    pub(super) data: Vec<F>,
+    pub(super) room: Vec<F>,
+}
+
+impl<F: Fingerprint> Side<F> {
+    /// Reads up to `limit` fingerprints that are not above `last`; tells whether there are more.
+    /// `expected` says for how many to make room at first. Ends early once `output` is to stop.
+    pub(super) fn read(
+        &mut self,
+        cursor: &mut Cursor<F>,
+        last: F,
+        limit: usize,
+        expected: u64,
+        output: &Output<F>,
+    ) -> Result<bool> {
+        self.data.clear();
+        let expected = usize::try_from(expected).unwrap_or(limit).min(limit);
+        memory::reserve(&mut self.data, expected)?;
+        let more = cursor.read(last, limit, &mut self.data, || output.stopped())?;
+        if self.room.len() < self.data.len() {
+            self.room.clear();
+            memory::reserve(&mut self.room, self.data.capacity())?;
+        }
+        self.room.resize(self.data.len(), F::default());
+        Ok(more)
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.data.len() as u64
     }
 }

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::descended::Descended;
 use crate::block::{Candidate, Reading, Sieve};
 use crate::cover::{self, Claim, Differs};
 use crate::error::Result;
@@ -355,4 +354,15 @@ impl Behind<'_> {
             |behind: &Descended| Claim { mask: self.tops[behind.number], flips: behind.threshold };
         !cover::reports(self.tables.iter().map(claim), differs)
     }
+}
+
+/// A table that a search descends.
+pub(super) struct Descended {
+    pub(super) number: usize,
+    /// The query in the order of the table.
+    pub(super) query: u64,
+    pub(super) threshold: u32,
+    /// The end of its probes and of its candidates among those of all tables.
+    pub(super) probes_end: usize,
+    pub(super) candidates_end: usize,
 }

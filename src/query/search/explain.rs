@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use super::ask::Ask;
-use super::work::SearchWork;
+use super::work::{Ask, SearchWork};
 use super::{Searcher, uses_filters};
 use crate::costs::Costs;
 use crate::error::Result;

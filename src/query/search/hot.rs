@@ -3,8 +3,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::ask::Ask;
-use super::work::SearchWork;
+use super::work::{Ask, SearchWork};
 use crate::block::{KeyRow, runs_within, within};
 use crate::cover::{self, Differs};
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! Where keys of short tables lead to.
 
-use super::ask::Ask;
+use super::work::Ask;
 use crate::segment::Tables;
 use crate::snapshot::union::Match;
 use crate::table::Lead;

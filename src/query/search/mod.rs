@@ -1,8 +1,5 @@
 //! Online search: all fingerprints within Hamming distance k of one (section 3 of the paper).
 
-mod amounts;
-mod ask;
-mod descended;
 mod descent;
 mod explain;
 mod hot;
@@ -18,10 +15,10 @@ mod work;
 
 use std::time::Instant;
 
-use ask::Ask;
 pub use explain::SegmentSearched;
 use segment::SegmentSearch;
 use waiting::Waiting;
+use work::Ask;
 pub use work::SearchWork;
 
 use crate::costs::DiskCosts;

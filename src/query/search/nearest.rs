@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Searcher;
-use super::ask::Ask;
+use super::work::Ask;
 use crate::costs::Costs;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, key_of, of_key};

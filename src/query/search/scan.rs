@@ -3,9 +3,9 @@
 use std::mem;
 use std::ops::Range;
 
-use super::ask::Ask;
 use super::hot::NarrowingHot;
 use super::tables::TableSearch;
+use super::work::Ask;
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::segment::Tables;

@@ -3,10 +3,9 @@
 use std::any::Any;
 use std::mem;
 
-use super::ask::Ask;
 use super::hot::HotRuns;
 use super::tables::TableSearch;
-use super::work::SearchWork;
+use super::work::{Ask, SearchWork};
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::fingerprint::{Fingerprint, key_of, of_key};
@@ -156,14 +155,14 @@ impl<F: Fingerprint> SegmentSearch<F> {
 
 /// Bytes that a search of a segment may take, but for the matches, and 8 for each candidate block.
 pub(super) fn most_bytes<F: Fingerprint>(segment: &Segment<F>) -> u64 {
-    let of_tables = |tables: &Tables| tables.all().iter().map(super::amounts::most_bytes).max();
+    let of_tables = |tables: &Tables| tables.all().iter().map(super::tables::most_bytes).max();
     match segment.index() {
         // As long as the hot index is not complete, blocks are searched.
         Index::Tables(tables) => {
             let runs = if tables.hot().is_taken() { HotRuns::MOST_BYTES } else { 0 };
             let identity = tables.identity();
-            let leads = if tables.has_short() { super::amounts::lead_bytes(identity) } else { 0 };
-            let of_filters = tables.all().iter().map(super::amounts::filter_bytes).max();
+            let leads = if tables.has_short() { super::tables::lead_bytes(identity) } else { 0 };
+            let of_filters = tables.all().iter().map(super::tables::filter_bytes).max();
             let filters = if tables.filter_slot().is_taken() { of_filters.unwrap_or(0) } else { 0 };
             of_tables(tables).unwrap_or(0) + runs + leads + filters
         }

@@ -1,4 +1,6 @@
-//! What a search did.
+//! The question of a search, and what it did.
+
+use crate::snapshot::union::Match;
 
 /// Keys of a hot index that are compared in a time in which there is a look at a block, on any CPU
 /// that is not waiting for the disk.
@@ -36,6 +38,25 @@ impl SearchWork {
     pub(super) fn looks(&self) -> u64 {
         let kept = self.keys_compared + self.runs_looked_up * KEYS_OF_A_RUN;
         self.blocks_scanned + self.groups_probed + self.rows_compared + kept / KEYS_OF_A_LOOK
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(super) struct Ask<F = u64> {
+    pub(super) fingerprint: F,
+    pub(super) k: u32,
+    /// Matches, as often as they are found, after which the search gives up.
+    pub(super) most: usize,
+}
+
+impl Ask {
+    /// Adds a match; one too many tells that there are.
+    #[inline]
+    pub(super) fn tell(self, matches: &mut Vec<Match>, fingerprint: u64, distance: u32) {
+        if matches.len() <= self.most {
+            matches.push(Match { fingerprint, distance });
+        }
     }
 }
 

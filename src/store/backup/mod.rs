@@ -18,11 +18,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::apart::{check_apart, check_other};
 use super::commit::Commit;
-use super::look::open_directory;
+use super::open::open_directory;
 use super::standing::{Standing, check_writer, named};
-use super::target::Target;
+use super::target::{Target, check_apart, check_other};
 use crate::access::{Access, InDirectory};
 use crate::error::{Error, Result};
 use crate::files::DirectoryHandle;

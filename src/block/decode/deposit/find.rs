@@ -1,9 +1,8 @@
 //! Finds runs: looks up codes, and notes where their raw bits are.
 
-use super::super::bits::{LOADED_CODES, load, used, window};
 use super::super::narrow::{NarrowRun, NarrowRunTable};
 use super::super::runs::RUN_KEYS;
-use super::super::symbols::SymbolTable;
+use super::super::stream::{LOADED_CODES, SymbolTable, load, used, window};
 
 /// Loads of codes of a lane before gaps are cut out, at most. More would need more of the
 /// first-level cache.

@@ -12,12 +12,11 @@ mod cut;
 mod find;
 mod sum;
 
-use super::bits::LOADED_CODES;
 use super::decoder::Decode;
 use super::narrow::NarrowRuns;
 use super::runs::RUN_KEYS;
 use super::runs_avx2::ByRuns;
-use super::stream::{LANES, Lane, Place, Streams};
+use super::stream::{LANES, LOADED_CODES, Lane, Place, Streams};
 use crate::format::MAX_PLANES;
 use crate::mapped;
 use crate::simd::Avx512;

@@ -14,8 +14,7 @@
 
 use std::arch::x86_64::*;
 
-use super::fold::{Group, LANES, fold};
-use super::kernel::Kernel;
+use super::kernel::{Group, Kernel, LANES, fold};
 use crate::fingerprint::Fingerprint;
 use crate::simd::avx2::{Avx2, count_ones_of_words, load_words};
 use crate::simd::ones;

@@ -18,8 +18,7 @@
 
 use std::arch::x86_64::*;
 
-use super::fold::{Group, fold_rows};
-use super::kernel::{Kernel, TILE};
+use super::kernel::{Group, Kernel, TILE, fold_rows};
 use crate::fingerprint::Fingerprint;
 use crate::simd::avx512::{Avx512, load_some_halves, load_some_words, load_words};
 use crate::simd::ones;

@@ -6,7 +6,6 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod fold;
 mod kernel;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -15,8 +14,7 @@ mod scalar;
 use crate::fingerprint::{Fingerprint, word_count};
 use crate::simd::{Level, by_level};
 
-use fold::Folded;
-use kernel::{Kernel, TILE};
+use kernel::{Folded, Kernel, TILE};
 
 /// Words of which most pairs are rejected by one look at the least words that fingerprints can be
 /// folded to.

@@ -14,8 +14,7 @@
 
 use std::arch::aarch64::*;
 
-use super::fold::{Group, LANES, fold};
-use super::kernel::Kernel;
+use super::kernel::{Group, Kernel, LANES, fold};
 use crate::fingerprint::Fingerprint;
 use crate::simd::neon::{Neon, at_most, distances_of_words, words_of};
 use crate::simd::ones;

@@ -1,7 +1,6 @@
 //! The comparisons pair by pair: the oracle of the others.
 
-use super::fold::{Group, LANES, fold};
-use super::kernel::Kernel;
+use super::kernel::{Group, Kernel, LANES, fold};
 use crate::fingerprint::Fingerprint;
 use crate::simd::Scalar;
 
