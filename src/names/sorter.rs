@@ -3,8 +3,8 @@
 //! Names fill a buffer; when it is full they are sorted and become a run in a temporary file. In
 //! the end all runs are merged into one, which is read as often as it is needed.
 //!
-//! A pair of a run is how many bytes its name shares with the one before, how many follow, these, and the
-//! payload as it stands in memory.
+//! A pair of a run is how many bytes its name shares with the one before, how many follow, these,
+//! and the payload as it stands in memory.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

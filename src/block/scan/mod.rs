@@ -7,8 +7,8 @@
 //! compared with the other planes key by key. Most of the time of a search goes into bringing cache
 //! lines from memory, and at small budgets this spares half of them.
 //!
-//! Each kernel compiles the whole loop over the blocks of a table for its instructions ([`mod@sift`]),
-//! and stands beside [`scalar`], its oracle.
+//! Each kernel compiles the whole loop over the blocks of a table for its instructions
+//! ([`mod@sift`]), and stands beside [`scalar`], its oracle.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
