@@ -58,6 +58,16 @@ impl HotBuild {
         }
     }
 
+    /// Keys that are in their places, of all parts together.
+    pub(super) fn keys_done(&self) -> u64 {
+        match self.state {
+            State::Decoding { keys, .. } => keys as u64,
+            State::Distributing { part, fingerprint } => {
+                (part * self.index.count() + fingerprint) as u64
+            }
+        }
+    }
+
     /// The time that a key of a step takes, in nanoseconds.
     pub(super) fn key_ns(&self, c: &SearchCosts) -> f64 {
         let of_part = c.hot_build_ns + c.missing(self.bytes() as f64) * c.hot_build_dram_ns;

@@ -6,6 +6,7 @@ use std::sync::{Mutex, OnceLock, TryLockError};
 use super::build::{HotBuild, LEAST_STEP, MOST_STEP, Outcome};
 use super::{HotIndex, Layout};
 use crate::costs::Costs;
+use crate::error::Error;
 use crate::table::Table;
 
 /// Blocks that the system is asked for at a time.
@@ -23,7 +24,8 @@ pub(crate) struct HotSlot {
 #[derive(Default)]
 struct Build {
     begun: Option<Box<HotBuild>>,
-    /// The time of searches without an index since the last step, as predicted, in nanoseconds.
+    /// The time of searches without an index that no step has spent yet, as predicted, in
+    /// nanoseconds.
     earned_ns: f64,
     patience: Patience,
 }
@@ -98,30 +100,49 @@ impl HotSlot {
         if !self.is_wanted.load(Relaxed) {
             return;
         }
-        let key_ns = begun.as_ref().map_or(0.0, |begun| begun.key_ns(&Costs::shipped().search));
-        *earned_ns = (*earned_ns + search_ns).min(key_ns * MOST_STEP as f64);
-        if *earned_ns < key_ns * LEAST_STEP as f64 || !patience.ends() {
+        let key_ns = |begun: &HotBuild| begun.key_ns(&Costs::shipped().search);
+        let least_ns = begun.as_ref().map_or(0.0, |begun| key_ns(begun) * LEAST_STEP as f64);
+        *earned_ns += search_ns;
+        if *earned_ns < least_ns || !patience.ends() {
+            // While blocks are waited for, nothing is saved up.
+            *earned_ns = earned_ns.min(least_ns.max(search_ns));
             return;
         }
-        let next_block = begun.as_ref().map_or(Some(0), |begun| begun.next_block());
-        if let Some(block) = next_block.filter(|block| identity.is_absent(*block)) {
-            identity.will_need_blocks(block..identity.block_count().min(block + AHEAD_BLOCKS));
-            return patience.grow();
-        }
-        *patience = Patience::default();
-        let step = if key_ns > 0.0 { (*earned_ns / key_ns) as usize } else { LEAST_STEP };
-        let step = step.clamp(LEAST_STEP, MOST_STEP);
-        *earned_ns = 0.0;
-        let begun_now =
-            begun.take().map_or_else(|| self.layout.map(HotBuild::start), |old| Some(Ok(old)));
-        match begun_now.map(|build| build.and_then(|build| build.step(identity, step))) {
-            Some(Ok(Some(Outcome::More(more)))) => *begun = Some(more),
-            Some(Ok(Some(Outcome::Complete(index)))) => {
-                let _ = self.index.set(index);
-                self.is_wanted.store(false, Relaxed);
+        loop {
+            let next_block = begun.as_ref().map_or(Some(0), |begun| begun.next_block());
+            if let Some(block) = next_block.filter(|block| identity.is_absent(*block)) {
+                identity.will_need_blocks(block..identity.block_count().min(block + AHEAD_BLOCKS));
+                return patience.grow();
             }
-            // Of damage those searches tell that it concerns.
-            Some(Ok(None) | Err(_)) | None => self.is_wanted.store(false, Relaxed),
+            *patience = Patience::default();
+            let begun_now =
+                begun.take().map_or_else(|| self.layout.map(HotBuild::start), |old| Some(Ok(old)));
+            let stepped = begun_now.map(|build| {
+                let build = build?;
+                let (key_ns, done) = (key_ns(&build), build.keys_done());
+                let step = (*earned_ns / key_ns) as usize;
+                let outcome = build.step(identity, step.clamp(LEAST_STEP, MOST_STEP))?;
+                Ok::<_, Error>((outcome, key_ns, done))
+            });
+            match stepped {
+                Some(Ok((Some(Outcome::More(more)), key_ns, done))) => {
+                    let keys = (more.keys_done() - done).max(LEAST_STEP as u64);
+                    *earned_ns = (*earned_ns - keys as f64 * key_ns).max(0.0);
+                    let goes_on = *earned_ns >= key_ns * LEAST_STEP as f64;
+                    *begun = Some(more);
+                    if !goes_on {
+                        return;
+                    }
+                }
+                Some(Ok((Some(Outcome::Complete(index)), ..))) => {
+                    let _ = self.index.set(index);
+                    return self.is_wanted.store(false, Relaxed);
+                }
+                // Of damage those searches tell that it concerns.
+                Some(Ok((None, ..)) | Err(_)) | None => {
+                    return self.is_wanted.store(false, Relaxed);
+                }
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
+use crate::costs::Costs;
 use crate::fingerprint::{key_of, of_key};
 use crate::format::{MANIFEST_NAME, Manifest, ids_name, table_name};
 use crate::planning::Layout;
@@ -198,6 +199,32 @@ fn build_hot<F: Fingerprint>(store: &Store<F>, mut next: impl FnMut() -> F) -> u
         assert!(searches < 1_000_000);
     }
     searches
+}
+
+#[test]
+fn a_hot_index_is_there_once_searches_have_taken_the_time_that_it_costs() {
+    let mut next = numbers(6);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let set: Vec<u64> = (0..60_000).map(|_| next()).collect();
+    let layout = Layout::new().design("single".parse().unwrap()).block_bytes(256);
+    Packer::new().layout(layout).pack(&path, set.iter().copied()).unwrap();
+    let costs = &Costs::shipped().search;
+    // Decoding counts the keys of all parts, which takes as long again.
+    let cost_ns = 5.0 * costs.hot_build_ns * set.len() as f64;
+    for k in [0, 3, 8, 20, 40] {
+        let store = OpenOptions::new().memory(u64::MAX).open(&path).unwrap();
+        let snapshot = store.snapshot();
+        let (mut searcher, tables) = (snapshot.searcher(), tables(&snapshot.segments()[0]));
+        let (mut spent_ns, mut search_ns) = (0.0, 0.0);
+        while tables.hot().index().is_none() {
+            search_ns = tables.search_ns(k, costs);
+            searcher.search(next(), k).unwrap();
+            spent_ns += search_ns;
+            assert!(spent_ns < 1.1 * cost_ns + 2.0 * search_ns, "k = {k}: {spent_ns} {cost_ns}");
+        }
+        assert!(spent_ns > 0.9 * cost_ns - search_ns, "k = {k}: {spent_ns} {cost_ns}");
+    }
 }
 
 #[test]
