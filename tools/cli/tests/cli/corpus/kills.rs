@@ -69,8 +69,9 @@ fn a_command_that_was_killed_goes_on_to_the_same_bytes() {
         // Several kills of one command, too.
         loop {
             let mut command = scratch.command(&format!(
-                "corpus dedup {OPTIONS} -o out-{round} --quiet -j {}",
-                1 + killed % 3
+                "corpus dedup {OPTIONS} -o out-{round} --quiet -j {} --memory {}MiB",
+                1 + killed % 3,
+                64 << (killed % 4)
             ));
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
             // Each second time while the results get their places, which is short: some files are
