@@ -7,6 +7,7 @@ use super::build::{HotBuild, LEAST_STEP, MOST_STEP, Outcome};
 use super::{HotIndex, Layout};
 use crate::costs::Costs;
 use crate::error::Error;
+use crate::execution::Stop;
 use crate::table::Table;
 
 /// Blocks that the system is asked for at a time.
@@ -80,16 +81,21 @@ impl HotSlot {
     ///
     /// Spends as much time on it as the search that calls takes without an index, `search_ns`. So
     /// however few searches there are, they take at most twice their time, and the index is there
-    /// once they have taken the time that it costs.
+    /// once they have taken the time that it costs. A search that is to stop builds no more.
     #[inline]
-    pub(crate) fn build_some(&self, identity: &Table, search_ns: impl FnOnce() -> f64) {
+    pub(crate) fn build_some(
+        &self,
+        identity: &Table,
+        search_ns: impl FnOnce() -> f64,
+        stop: &Stop,
+    ) {
         if self.is_wanted.load(Relaxed) {
-            self.build_more(identity, search_ns());
+            self.build_more(identity, search_ns(), stop);
         }
     }
 
     #[cold]
-    fn build_more(&self, identity: &Table, search_ns: f64) {
+    fn build_more(&self, identity: &Table, search_ns: f64, stop: &Stop) {
         let mut build = match self.build.try_lock() {
             Ok(build) => build,
             // What a panic has left may lack something.
@@ -130,7 +136,7 @@ impl HotSlot {
                     *earned_ns = (*earned_ns - keys as f64 * key_ns).max(0.0);
                     let goes_on = *earned_ns >= key_ns * LEAST_STEP as f64;
                     *begun = Some(more);
-                    if !goes_on {
+                    if !goes_on || stop.check().is_err() {
                         return;
                     }
                 }

@@ -113,8 +113,8 @@ impl TableLayout {
 }
 
 impl Layout {
-    /// For a radius of 3, with all else chosen for the set: fast for its size, and no larger than
-    /// the fingerprints are uncompressed.
+    /// For a radius of 3, with all else chosen for the set: fast for its size, which is at most one
+    /// and a half times that of the fingerprints uncompressed.
     pub fn new() -> Self {
         Self::for_radius(3)
     }

@@ -90,7 +90,7 @@ impl TableSearch {
         }
         if self.builds && self.uses.hot_index {
             let search_ns = || segment.search_ns(ask.k, &Costs::shipped().search);
-            segment.hot().build_some(segment.identity(), search_ns);
+            segment.hot().build_some(segment.identity(), search_ns, stop);
         }
         // An error may have left these.
         self.survivors.clear();
