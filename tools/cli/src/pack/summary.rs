@@ -240,14 +240,15 @@ pub(super) fn parts_text(parts: u16) -> String {
 
 /// Why the store has this design, in words.
 fn reason<F: Fingerprint>(args: &Args, summary: &PackSummary) -> &'static str {
-    let tables_bytes = summary.bytes - summary.id_bytes;
+    let tables_bytes = (summary.bytes - summary.id_bytes) as f64;
+    let raw_bytes = f64::from(F::BITS / 8) * summary.distinct as f64;
     match (args.layout.design.is_some(), args.layout.block_bytes.is_some(), args.layout.prefer) {
         (true, true, _) => "as given",
         (true, false, _) => "tables as given",
         (false, _, Prefer::Size) => "the smallest, as preferred",
         (false, _, Prefer::Speed) => "fast, as preferred, whatever its size",
-        _ if tables_bytes > u64::from(F::BITS / 8) * summary.distinct => "the smallest",
-        _ => "fast for its size, and no larger than plain integers",
+        (false, _, prefer) if tables_bytes > prefer.most_bytes(raw_bytes) => "the smallest",
+        (false, _, _) => "fast for its size",
     }
 }
 
