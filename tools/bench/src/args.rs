@@ -139,10 +139,12 @@ pub struct MeasureArgs {
 
     /// Measure N fingerprints in clusters of near duplicates
     #[arg(long, value_name = "N", value_parser = count, group = "model")]
+    #[arg(hide_short_help = true)]
     clustered: Option<u64>,
 
     /// Measure N fingerprints with long shared prefixes
     #[arg(long, value_name = "N", value_parser = count, group = "model")]
+    #[arg(hide_short_help = true)]
     skewed: Option<u64>,
 
     /// Bits of a fingerprint: 32, 64, 128 or 256 [default: what the inputs tell, or 64]
@@ -153,6 +155,7 @@ pub struct MeasureArgs {
     /// designs; 32 and 64 bits have designs unless it is given, with numbers or without [default:
     /// what is predicted to be fast]
     #[arg(long, value_name = "N,...", num_args = 0.., value_delimiter = ',')]
+    #[arg(hide_short_help = true)]
     pub parts: Option<Vec<u16>>,
 
     /// The distance of the queries, and others for comparison, up to the bits of a fingerprint
@@ -169,34 +172,40 @@ pub struct MeasureArgs {
     /// Bytes of a block
     #[arg(long, default_value = "256,512,1024,2048,4096", value_delimiter = ',')]
     #[arg(value_name = "N,...")]
+    #[arg(hide_short_help = true)]
     pub block_bytes: Vec<u32>,
 
     /// Codecs: auto, xor, gap. Packs take the smaller of the two, which is gap; xor is that of the
     /// paper
     #[arg(long, default_value = "auto", value_delimiter = ',', value_name = "CODEC,...")]
+    #[arg(hide_short_help = true)]
     pub codecs: Vec<CodecWish>,
 
     /// Widths of the low column: auto, 0, 8, 16, 24, 32, 40, 48
     #[arg(long, default_value = "auto", value_delimiter = ',', value_name = "L,...")]
+    #[arg(hide_short_help = true)]
     pub low_bits: Vec<LowBits>,
 
     /// Also measure the paper's designs as it packs them: 20, 16, 10 and 4 tables, xor, L = 0,
     /// blocks of 1024 bytes
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     pub paper: bool,
 
     /// Queries from a file, in the format of the input [default: a quarter stored, half with up to
     /// 3 flips, a quarter random]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub queries: Option<PathBuf>,
 
     /// The most queries
     #[arg(long, default_value_t = 10_000, value_name = "N")]
     #[arg(value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000_000))]
+    #[arg(hide_short_help = true)]
     pub query_count: usize,
 
     /// Also measure N searches with a cold page cache; Linux only
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "50")]
+    #[arg(hide_short_help = true)]
     pub cold: Option<usize>,
 
     /// Numbers of threads that search together [default: all cores]
@@ -207,11 +216,13 @@ pub struct MeasureArgs {
     /// Rounds over all configurations
     #[arg(long, default_value_t = 8, value_name = "N")]
     #[arg(value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1000))]
+    #[arg(hide_short_help = true)]
     pub rounds: usize,
 
     /// Milliseconds that a configuration may take in a round; then it gets fewer queries
     #[arg(long, default_value_t = 60, value_name = "MS")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=600_000))]
+    #[arg(hide_short_help = true)]
     pub turn: u64,
 
     /// Seconds for the whole sweep: turns get shorter, and configurations are left out
@@ -220,6 +231,7 @@ pub struct MeasureArgs {
 
     /// Give every fingerprint its position in the input as id
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     pub ids: bool,
 
     /// Recommend from a sample of 1% and the planner alone, and measure nothing
@@ -228,6 +240,7 @@ pub struct MeasureArgs {
 
     /// Predict with the constants of a machine, from `fpstore bench calibrate`
     #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true)]
     pub calibration: Option<PathBuf>,
 
     /// Where results.json, results.csv and report.html go
@@ -236,14 +249,17 @@ pub struct MeasureArgs {
 
     /// Engines to show in the same chart: what `benches/peers --json` wrote, or another sweep
     #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true)]
     pub overlay: Vec<PathBuf>,
 
     /// Where the stores are built [default: the directory for temporary files]
     #[arg(long, value_name = "DIR")]
+    #[arg(hide_short_help = true)]
     pub tmp_dir: Option<PathBuf>,
 
     /// Print the results as one JSON object
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     pub json: bool,
 
     #[command(flatten)]
@@ -369,7 +385,7 @@ fn read_costs(path: &Path) -> Result<Costs, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
     use fpstore::Prefer;
 
     use super::super::grid::{Configuration, Tables, configurations};
@@ -399,6 +415,14 @@ mod tests {
             }
         }
         assert!(args.designs(32).unwrap().iter().all(|wish| !wish.is_short));
+    }
+
+    #[test]
+    fn the_short_help_shows_a_dozen_options_at_most() {
+        let help = Args::command().render_help().to_string();
+        let is_option = |line: &&str| line.trim_start().starts_with('-');
+        let shown: Vec<&str> = help.lines().filter(is_option).collect();
+        assert!((8..=12).contains(&shown.len()), "{shown:#?}");
     }
 
     #[test]
