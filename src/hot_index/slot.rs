@@ -6,7 +6,6 @@ use std::sync::{Mutex, OnceLock, TryLockError};
 use super::build::{HotBuild, LEAST_STEP, MOST_STEP, Outcome};
 use super::{HotIndex, Layout};
 use crate::costs::Costs;
-use crate::error::Error;
 use crate::execution::Stop;
 use crate::table::Table;
 
@@ -106,12 +105,11 @@ impl HotSlot {
         if !self.is_wanted.load(Relaxed) {
             return;
         }
-        let key_ns = |begun: &HotBuild| begun.key_ns(&Costs::shipped().search);
-        let least_ns = begun.as_ref().map_or(0.0, |begun| key_ns(begun) * LEAST_STEP as f64);
+        let of_begun = begun.as_ref().map_or(0.0, |begun| least_ns(begun));
         *earned_ns += search_ns;
-        if *earned_ns < least_ns || !patience.ends() {
+        if *earned_ns < of_begun || !patience.ends() {
             // While blocks are waited for, nothing is saved up.
-            *earned_ns = earned_ns.min(least_ns.max(search_ns));
+            *earned_ns = earned_ns.min(of_begun.max(search_ns));
             return;
         }
         loop {
@@ -121,35 +119,43 @@ impl HotSlot {
                 return patience.grow();
             }
             *patience = Patience::default();
-            let begun_now =
-                begun.take().map_or_else(|| self.layout.map(HotBuild::start), |old| Some(Ok(old)));
-            let stepped = begun_now.map(|build| {
-                let build = build?;
-                let (key_ns, done) = (key_ns(&build), build.keys_done());
-                let step = (*earned_ns / key_ns) as usize;
-                let outcome = build.step(identity, step.clamp(LEAST_STEP, MOST_STEP))?;
-                Ok::<_, Error>((outcome, key_ns, done))
-            });
-            match stepped {
-                Some(Ok((Some(Outcome::More(more)), key_ns, done))) => {
-                    let keys = (more.keys_done() - done).max(LEAST_STEP as u64);
-                    *earned_ns = (*earned_ns - keys as f64 * key_ns).max(0.0);
-                    let goes_on = *earned_ns >= key_ns * LEAST_STEP as f64;
+            match self.step(begun.take(), identity, earned_ns) {
+                Some(Outcome::More(more)) => {
+                    let goes_on = *earned_ns >= least_ns(&more) && stop.check().is_ok();
                     *begun = Some(more);
-                    if !goes_on || stop.check().is_err() {
+                    if !goes_on {
                         return;
                     }
                 }
-                Some(Ok((Some(Outcome::Complete(index)), ..))) => {
+                Some(Outcome::Complete(index)) => {
                     let _ = self.index.set(index);
                     return self.is_wanted.store(false, Relaxed);
                 }
-                // Of damage those searches tell that it concerns.
-                Some(Ok((None, ..)) | Err(_)) | None => {
-                    return self.is_wanted.store(false, Relaxed);
-                }
+                None => return self.is_wanted.store(false, Relaxed),
             }
         }
+    }
+
+    /// Takes a step of at most `earned_ns`, but for the least one, and takes off what it cost.
+    /// `None` if there can be no index: of damage those searches tell that it concerns.
+    fn step(
+        &self,
+        begun: Option<Box<HotBuild>>,
+        identity: &Table,
+        earned_ns: &mut f64,
+    ) -> Option<Outcome> {
+        let build = match begun {
+            Some(begun) => begun,
+            None => HotBuild::start(self.layout?).ok()?,
+        };
+        let (key_ns, done) = (key_ns(&build), build.keys_done());
+        let keys = ((*earned_ns / key_ns) as usize).clamp(LEAST_STEP, MOST_STEP);
+        let outcome = build.step(identity, keys).ok()??;
+        if let Outcome::More(more) = &outcome {
+            let keys = (more.keys_done() - done).max(LEAST_STEP as u64);
+            *earned_ns = (*earned_ns - keys as f64 * key_ns).max(0.0);
+        }
+        Some(outcome)
     }
 
     /// Bytes of memory.
@@ -162,6 +168,15 @@ impl HotSlot {
                 .map_or(0, |build| build.begun.as_ref().map_or(0, |begun| begun.bytes())),
         }
     }
+}
+
+fn key_ns(begun: &HotBuild) -> f64 {
+    begun.key_ns(&Costs::shipped().search)
+}
+
+/// The time of the least step.
+fn least_ns(begun: &HotBuild) -> f64 {
+    key_ns(begun) * LEAST_STEP as f64
 }
 
 impl Patience {
