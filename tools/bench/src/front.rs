@@ -37,10 +37,10 @@ pub fn slower_than_best(point: Point, others: &[Point]) -> f64 {
 
 /// The numbers of the points that each `--prefer` of a pack takes, from small to fast: the same one
 /// for several stands there once. Each is on the front. `raw_bytes` is what a fingerprint takes
-/// uncompressed, with its id.
-pub fn recommend(points: &[Point], raw_bytes: f64) -> Vec<(Vec<Prefer>, usize)> {
+/// uncompressed, and `id_bytes` what its id takes in each of them, which no preference shrinks.
+pub fn recommend(points: &[Point], raw_bytes: f64, id_bytes: f64) -> Vec<(Vec<Prefer>, usize)> {
     let best = |prefer: Prefer| {
-        let most_bytes = prefer.most_bytes(raw_bytes);
+        let most_bytes = prefer.most_bytes(raw_bytes) + id_bytes;
         let score = |&number: &usize| prefer.score(points[number].bytes, points[number].latency);
         let within = (0..points.len()).filter(|&number| points[number].bytes <= most_bytes);
         within.min_by(|a, b| score(a).total_cmp(&score(b)))
@@ -107,7 +107,7 @@ mod tests {
             raw_bytes in 1u32..40,
         ) {
             let front = front(&points);
-            let chosen = recommend(&points, raw_bytes.into());
+            let chosen = recommend(&points, raw_bytes.into(), 0.0);
             prop_assert_eq!(chosen.iter().map(|(prefer, _)| prefer.len()).sum::<usize>(), 3);
             for pair in chosen.windows(2) {
                 let (small, fast) = (points[pair[0].1], points[pair[1].1]);
@@ -128,13 +128,15 @@ mod tests {
         let points =
             [at(4.99, 400.0), at(5.0, 100.0), at(7.0, 20.0), at(20.0, 5.0), at(30.0, 4.99)];
         let [size, balanced, speed] = [Prefer::Size, Prefer::Balanced, Prefer::Speed];
-        let chosen = recommend(&points, 8.0);
+        let chosen = recommend(&points, 8.0, 0.0);
         assert_eq!(chosen, [(vec![size], 1), (vec![balanced], 2), (vec![speed], 3)]);
         // A balanced one takes half more than the fingerprints at most, unless all take more.
-        assert_eq!(recommend(&points, 4.67), chosen);
-        let chosen = recommend(&points, 4.66);
+        assert_eq!(recommend(&points, 4.67, 0.0), chosen);
+        assert_eq!(recommend(&points, 4.0, 1.01), chosen);
+        let chosen = recommend(&points, 4.66, 0.0);
+        assert_eq!(recommend(&points, 4.0, 0.99), chosen);
         assert_eq!(chosen, [(vec![size, balanced], 1), (vec![speed], 3)]);
-        assert_eq!(recommend(&points, 3.0), chosen);
-        assert_eq!(recommend(&points[..1], 8.0), [(vec![size, balanced, speed], 0)]);
+        assert_eq!(recommend(&points, 3.0, 0.0), chosen);
+        assert_eq!(recommend(&points[..1], 8.0, 0.0), [(vec![size, balanced, speed], 0)]);
     }
 }

@@ -273,12 +273,12 @@ fn recommend(results: &Results, grid: &[Configuration], bits: u32) -> Vec<Recomm
     });
     let configured: Vec<_> = configured.collect();
     let points: Vec<_> = configured.iter().map(|(measured, _)| sweep::point(measured)).collect();
-    // With its id, if it has one.
-    let raw_bytes = configured.first().map_or(0.0, |(measured, _)| {
-        let ids = measured.size.ids as f64 / results.data.distinct.max(1) as f64;
-        f64::from(bits) / 8.0 + ids
+    let raw_bytes = f64::from(bits) / 8.0;
+    let id_bytes = configured.first().map_or(0.0, |(measured, _)| {
+        measured.size.ids as f64 / results.data.distinct.max(1) as f64
     });
-    let recommended = front::recommend(&points, raw_bytes).into_iter().map(|(prefer, number)| {
+    let chosen = front::recommend(&points, raw_bytes, id_bytes).into_iter();
+    let recommended = chosen.map(|(prefer, number)| {
         let (measured, configuration) = configured[number];
         Recommended {
             prefer: quick::names(&prefer),

@@ -141,7 +141,7 @@ pub fn recommend(
         }
     };
     let raw_bytes = f64::from(forecast.bits) / 8.0;
-    Ok(front::recommend(&points, raw_bytes).into_iter().map(recommended).collect())
+    Ok(front::recommend(&points, raw_bytes, 0.0).into_iter().map(recommended).collect())
 }
 
 /// What `--prefer` takes, as it is shown.
