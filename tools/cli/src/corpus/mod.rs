@@ -129,8 +129,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn dedup(args: &DedupArgs, globals: &Globals) -> Result<(), Failure> {
     check_summary(globals.json)?;
     let progress = progress(globals);
-    let dedup = configured(args)?.monitor(monitor(&progress, globals.quiet, &args.output));
-    let dedup = running(dedup, globals);
+    let monitor = monitor(&progress, globals.quiet, &args.output);
+    let dedup = running(configured(args)?, globals).monitor(monitor);
     Used::nothing().stores(&args.against).check(&args.output)?;
     let options = args.documents.options();
     let inputs = Inputs::find(&args.inputs, &options)?;
