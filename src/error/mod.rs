@@ -505,17 +505,18 @@ impl fmt::Display for Displacement {
                  where the store is now; run the command again on its new path"
             }
             Self::Replaced => {
-                "another directory took the place of the store while it was written, and is as it was; \
-                 what was committed before is where the store is now; run the command again on the one \
-                 that is meant"
+                "another directory took the place of the store while it was written, and is as it \
+                 was; what was committed before is where the store is now; run the command again on \
+                 the one that is meant"
             }
             Self::Unlocked => {
-                "its file `lock` was removed while the store was written, so that another writer could \
-                 begin; let that file be, it is free when its writer ends, and run the command again"
+                "its file `lock` was removed while the store was written, so that another writer \
+                 could begin; let that file be, it is free when its writer ends, and run the command \
+                 again"
             }
             Self::Rewritten => {
-                "another program replaced or removed its manifest while the store was written; end that \
-                 program, and look at the store (verify) before it is written again"
+                "another program replaced or removed its manifest while the store was written; end \
+                 that program, and look at the store (verify) before it is written again"
             }
         })
     }

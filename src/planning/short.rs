@@ -34,8 +34,9 @@ pub(crate) fn key_bits(bits: u32, count: u64, top: &[BitRange]) -> u32 {
 }
 
 /// The design that gains most by a short table, for fingerprints of 64 bits. The top of its second
-/// table has about as many bits as it takes to tell fingerprints apart. 10^8 take 8.3 bytes each,
-/// where `halves` take 10.1 and searches within 3 take as long (`benches/record`).
+/// table has about as many bits as it takes to tell fingerprints apart. In blocks of 512 bytes 10^8
+/// take 8.3 bytes each, where `halves` take 10.1 and searches within 3 take about as long
+/// (`benches/record`).
 pub(super) fn small(bits: u32) -> Option<Design> {
     (bits == u64::BITS).then(|| Design::from_widths(&[32, 24]).ok())?
 }

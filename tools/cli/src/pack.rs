@@ -44,8 +44,9 @@ it is complete: until then the place holds what it held before.
 
 Layout: -k and --prefer choose it for this set, as `fpstore plan` predicts.
 balanced is fast for its size, at up to half more than the fingerprints take as
-plain integers; size is the smallest; speed is fast, at 15 to 29 bytes for each.
-The choice is the same on every machine. `fpstore glossary` explains designs:
+plain integers; size is the smallest; speed is fast, at up to three times as
+many bytes. The choice is the same on every machine. `fpstore glossary` explains
+designs:
   single halves thirds quarters 2of3+1of2 2of5 sqs8 4x4 3of6
 
 Ids: any number of them for each fingerprint. All are numbers of 64 bits, or
